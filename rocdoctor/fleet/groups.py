@@ -28,7 +28,8 @@ _LINKS = {
     "memory_bytes": "gpu-hardware-fault",
     "compute_units": "gpu-hardware-fault",
 }
-_HOST = frozenset(("memory_bytes", "sockets"))
+_HOST = frozenset(("memory_bytes", "sockets", "nics"))
+_BOUGHT_SHARE, _BOUGHT = 0.02, 2  # more nodes than that with one smaller value were bought so, and have lost nothing
 _CARDS = regex(r"(\d{1,4}) x (\S{1,40}) ([^,]{1,60})")
 
 
@@ -77,6 +78,8 @@ class Norm:
     traits: dict[str, str] = field(default_factory=dict)
     gpu_traits: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
+    hosts: dict[str, Counter[str | None]] = field(default_factory=dict)  # how many nodes have which value
+    sizes: Counter[int] = field(default_factory=Counter)  # how many nodes have how many GPUs
     bdfs: tuple[str | None, ...] | None = None
     gpus: int | None = None
     rollouts: list[FleetFinding] = field(default_factory=list)
@@ -89,13 +92,16 @@ def norm(kind: str, records: Sequence[NodeRecord]) -> Norm:
         return found
     of_machine, of_gpu = _traits()
     for key, trait in of_machine.items():
-        value = _majority(found, trait, Counter(one.traits.get(key) for one in records))
+        counts = Counter(one.traits.get(key) for one in records)
+        if key in _HOST:
+            found.hosts[key] = counts
+        value = _majority(found, trait, counts)
         if value is not None:
             found.traits[key] = value
     whole = [one for one in records if one.complete and one.gpus]
-    counts = Counter(len(one.gpus) for one in whole)
-    if counts and counts.most_common(1)[0][1] * 2 > len(whole) >= FEWEST:
-        found.gpus = counts.most_common(1)[0][0]
+    sizes = found.sizes = Counter(len(one.gpus) for one in whole)
+    if sizes and sizes.most_common(1)[0][1] * 2 > len(whole) >= FEWEST:
+        found.gpus = sizes.most_common(1)[0][0]
         whole = [one for one in whole if len(one.gpus) == found.gpus]
         places = Counter(tuple(gpu.bdf for gpu in one.gpus) for one in whole).most_common(1)[0]
         found.bdfs = places[0] if places[1] * 2 > len(whole) else None
@@ -172,9 +178,12 @@ class Oddities:
     def of(self, record: NodeRecord, had: int | None = None) -> list[Sighting]:
         """Sightings of the centre; ``had``: how many GPUs the node itself had before."""
         found = list(self._once("machine", record.traits, lambda: self._machine(record.traits)))
-        usual = self.norm.gpus or had
-        if record.complete and usual is not None and len(record.gpus) < usual:
-            found.append(self._missing(record, usual))
+        here, usual = len(record.gpus), self.norm.gpus or had
+        if record.complete and usual is not None and here < usual:
+            if here < (had or 0) or not self._bought(here, usual):
+                found.append(self._missing(record, usual))
+            else:
+                found.append(_different(f"{here} GPUs; {usual} on equal nodes, and it never had more.", "gpus"))
         elif record.gpu_traits:
             found += self._once("gpus", record.gpu_traits, lambda: self._gpus(record.gpu_traits))
         for title, value in self.norm.tables.items():
@@ -197,10 +206,20 @@ class Oddities:
             if mine is None or key in _ON_PURPOSE or same(trait, value, mine):
                 continue
             words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on equal nodes."
-            if (key in _HOST and _less(mine, value)) or (key == "nics" and _rates(mine) < _rates(value)):
+            if key in _HOST and self._lost(key, mine, value):
                 yield Sighting(HOST_BELOW, "", "warning", "certain", None, _capital(words))
             else:
                 yield _different(_capital(words), key)
+
+    def _bought(self, gpus: int, usual: int) -> bool:
+        """Whether a node that never showed more GPUs may well be meant so: half of them or none, or several alike."""
+        return gpus * 2 <= usual or self.norm.sizes[gpus] > max(_BOUGHT, _BOUGHT_SHARE * self.norm.count)
+
+    def _lost(self, key: str, mine: str, usual: str) -> bool:
+        """Whether a node has less than its equals because something broke; some are bought with less."""
+        if mine == "none" or self.norm.hosts[key][mine] > max(_BOUGHT, _BOUGHT_SHARE * self.norm.count):
+            return False
+        return _rates(mine) < _rates(usual) if key == "nics" else _less(mine, usual)
 
     def _gpus(self, gpus: Sequence[Traits]) -> Iterable[Sighting]:
         named = _traits()[1]

@@ -161,6 +161,29 @@ def test_a_link_below_that_of_equals() -> None:
     assert (reason.check, reason.cause, reason.gpu) == ("fleet-link-below-group", "pcie-link-degraded", 6)
 
 
+def test_a_card_or_memory_that_is_lost_and_nodes_that_were_bought_with_less() -> None:
+    base = fixture_record().traits
+    seven = {**base, "nics": "7 x roce 400 Gbit/s"}
+    short = {**base, "memory_bytes": str(int(base["memory_bytes"] or 0) * 15 // 16)}
+    none = {**base, "nics": "none"}
+    half = {**base, "memory_bytes": str(int(base["memory_bytes"] or 0) // 2)}
+    fleet = _Fleet(50)
+    for _ in range(3):
+        fleet.round(
+            node("n1", traits=seven),
+            node("n2", traits=short),
+            node("n3", traits=none),
+            *(node(f"n{n}", traits=half) for n in range(4, 8)),
+        )
+    assert fleet.to_drain() == ["n1", "n2"]
+    assert {one.node: one.node_class for one in fleet.verdict.nodes} == {
+        "n1": "likely",
+        "n2": "likely",
+        "n3": "different",
+        **dict.fromkeys(("n4", "n5", "n6", "n7"), "different"),
+    }
+
+
 def test_what_many_have_at_once_drains_nobody_then_or_later() -> None:
     """An outage on a third of the nodes, in three rounds of which one more would be enough."""
     fleet = _Fleet(30)
@@ -206,10 +229,23 @@ def test_a_tool_that_hangs_on_one_node_is_told_of_it_and_drains_nothing() -> Non
 
 def test_a_node_without_any_gpu_has_lost_all() -> None:
     fleet = _Fleet()
+    fleet.round()
     for _ in range(2):
         fleet.round(node("n3", gpus=(), gpu_traits=()))
     assert fleet.said("n3") == ("certain", "drain")
     assert "0 GPUs on the bus, 8 on equal nodes" in fleet.verdict.nodes[0].reasons[0].message
+
+
+def test_nodes_that_were_bought_with_fewer_gpus_have_lost_none() -> None:
+    base = fixture_record()
+    four: dict[str, Any] = {"gpus": base.gpus[:4], "gpu_traits": base.gpu_traits[:4]}
+    fleet = _Fleet()
+    for _ in range(3):
+        fleet.round(node("n3", gpus=(), gpu_traits=()), node("n4", **four))
+    assert [fleet.said(name) for name in ("n3", "n4")] == [("different", "none")] * 2
+    for _ in range(2):
+        fleet.round(node("n4", gpus=base.gpus[:3], gpu_traits=base.gpu_traits[:3]))
+    assert fleet.said("n4") == ("certain", "drain"), "one that had four is held against that"
 
 
 def test_two_kinds_of_nodes_have_norms_of_their_own() -> None:

@@ -25,7 +25,7 @@ from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["tick", "ingest", "judge", "why", "page", "apply"]
+Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply"]
 Engine = Literal["slurm"]
 
 
@@ -58,10 +58,10 @@ def arguments(parser: ArgumentParser) -> None:
     add(
         "action",
         choices=get_args(Action),
-        help=told + "why: all about one node; page: write one HTML file; apply: drain",
+        help=told + "why: all about one node; page and metrics: write a file for people, for Prometheus; apply: drain",
     )
     add("store", metavar="STORE", help="folder of the fleet")
-    told = "tick and ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page: the file"
+    told = "tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page, metrics: the file"
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
     add("--on", choices=get_args(Engine), help="apply: the scheduler (slurm)")
@@ -123,6 +123,8 @@ def run(options: Options) -> int:
         return _why(options, found)
     if options.action == "page":
         return _page(options, found)
+    if options.action == "metrics":
+        return _metrics(options, found)
     if options.action == "apply":
         return _apply(options, found)
     _show(options, found)
@@ -191,6 +193,21 @@ def _page(options: Options, found: FleetVerdict) -> int:
     from rocdoctor.report.fleet.fleet_page import page
 
     write_new(Path(options.inputs[0]), page(found), force=True)
+    return 0
+
+
+def _metrics(options: Options, found: FleetVerdict) -> int:
+    if len(options.inputs) != 1:
+        raise UsageError("metrics takes the file to write: rocdoctor fleet metrics STORE FILE.prom")
+    from rocdoctor.host.live import new_file
+    from rocdoctor.report.fleet.fleet_metrics import metrics
+
+    path = Path(options.inputs[0])
+    try:
+        with new_file.folder_for(path.parent) as folder:  # the collector runs as another user: it may read this
+            new_file.write_new(path, metrics(found).encode(), 0o644, replace=True, folder=folder)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
     return 0
 
 

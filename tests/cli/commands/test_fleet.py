@@ -90,6 +90,24 @@ def test_one_html_file_that_asks_for_nothing(tmp_path: Path) -> None:
     assert content.isascii() or "\x1b" not in content
 
 
+def test_metrics_are_in_the_form_of_prometheus(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "fleet.prom"
+    assert run(["fleet", "metrics", store, str(path)]) == 0
+    text = path.read_text()
+    sample = re.compile(r'[a-z_]+(?:\{(?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+\})? \d+')
+    lines = text.splitlines()
+    assert text.endswith("\n")
+    assert all(line.startswith("# ") or sample.fullmatch(line) for line in lines)
+    names = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+    assert len(names) == len(set(names)) == 4
+    assert 'rocdoctor_fleet_nodes{class="well"} 9' in lines
+    labels = 'node="n3",class="certain",proposal="drain",check="ras-uncorrectable",cause="gpu-hardware-fault"'
+    assert f"rocdoctor_node_verdict{{{labels}}} 1" in lines
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert run(["fleet", "metrics", store]) == 2
+    assert "takes the file to write" in capsys.readouterr().err
+
+
 def test_a_record_of_a_bundle_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["record", "--from", _FIXTURE, "--node", "gpu7", "--out", str(tmp_path), "--keep-bundle"]) == 0
     path = tmp_path / "gpu7.json"
