@@ -19,7 +19,7 @@ from rocdoctor.fleet.record import NodeRecord, Sighting
 from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict, Reason, gravity
 
 _COMMON_SHARE, _COMMON_FEWEST = 0.10, 3
-_AHEAD_S = 600
+_AHEAD_S, _FRESH_S = 600, 900
 _SILENT_ROUNDS = 3
 _EVERYWHERE = "all kinds"
 _MOST_DIFFERENT, _MOST_LATE = 12, 3
@@ -71,11 +71,11 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
     return FleetVerdict(
         now,
         len(memories),
-        len(records),
+        sum(not one.missed for one in memories.values()),
         tuple(sorted((one for one in nodes if one.reasons), key=lambda one: (gravity(one.reasons[0]), one.node))),
         tuple(findings),
         tuple(sorted(again)),
-        {node: one.taken_at for node, one in records.items()},
+        {node: one.at for node, one in memories.items() if one.at is not None and not one.missed},
         {node: one.kind for node, one in memories.items() if one.kind},
     )
 
@@ -84,10 +84,13 @@ def _that_count(memories: Memories, incoming: Incoming, now: int) -> dict[str, N
     """The records that are newer than what is known and not of the future; the others cost their own node a round."""
     found: dict[str, NodeRecord] = {}
     problems = dict(incoming.problems)
+    fresh: set[str] = set()  # the record of the last round, which still holds and is no new evidence
     for node, record in incoming.records.items():
         memory = memories.setdefault(node, NodeMemory())
         if record.taken_at > now + _AHEAD_S:
             problems.setdefault(node, f"its clock is {(record.taken_at - now) // 60} min ahead")
+        elif record.taken_at == memory.at and now - record.taken_at <= _FRESH_S and not memory.missed:
+            fresh.add(node)
         elif memory.at is not None and record.taken_at <= memory.at:
             problems.setdefault(node, "no record since the last one")
         else:
@@ -95,7 +98,7 @@ def _that_count(memories: Memories, incoming: Incoming, now: int) -> dict[str, N
     for node in problems:
         memories.setdefault(node, NodeMemory())
     for node, memory in memories.items():
-        if node not in found:
+        if node not in found and node not in fresh:
             memory.missed += 1
             memory.why = problems.get(node, "no record in this round")
     return dict(sorted(found.items()))

@@ -68,7 +68,7 @@ class FleetFinding:
 class FleetVerdict:
     """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat.
 
-    ``heard``: when the records of this round were taken; ``kinds``: the kind of every node that was ever heard.
+    ``heard``: when the records that count were taken; ``kinds``: the kind of every node that was ever heard.
     """
 
     at: int

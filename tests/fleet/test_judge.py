@@ -273,6 +273,16 @@ def test_no_record_is_not_known_and_never_drains() -> None:
     assert "silent for 5 rounds" in fleet.verdict.nodes[0].reasons[0].message
 
 
+def test_a_record_that_is_read_again_holds_for_a_while_and_proves_nothing_more() -> None:
+    fleet = _Fleet()
+    records = {f"n{n}": node(f"n{n}", NOW, *([_FATAL] if n == 3 else [])) for n in range(20)}
+    said = []
+    for after in (0, 300, 600, 1500):
+        fleet.verdict = judge(fleet.memories, Incoming(records, {}), NOW + after)
+        said.append((fleet.verdict.told, fleet.said("n3")))
+    assert said == [(20, ("certain", "none"))] * 3 + [(0, ("unknown", "none"))]
+
+
 def test_a_clock_that_jumps_costs_its_own_node_alone() -> None:
     fleet = _Fleet()
     for _ in range(2):
