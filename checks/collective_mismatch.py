@@ -1,4 +1,4 @@
-"""Ranks called unlike collectives, or one collective with unlike sizes or types.
+"""Ranks called different collectives, or one collective with different sizes or types.
 
 Why
   Each collective must be called by all ranks of its group in the same order, with the same sizes and types. Where one
@@ -67,7 +67,7 @@ def collective_mismatch(machine: Machine, run: JobRun) -> Outcome:
         waits = "; ".join(f"{names(one.waiting)} in {one.name}" for one in found if one.missing)
         return _finding(
             f"{names(circle).capitalize()} wait for each other in different groups ({waits[:400]}): they call the "
-            "collectives of these groups in unlike order.",
+            "collectives of these groups in a different order.",
             [quote(run.dump, f"rank {rank} waits", by_rank(run.records)[rank].line) for rank in circle[:4]],
             "",
         )
@@ -76,20 +76,20 @@ def collective_mismatch(machine: Machine, run: JobRun) -> Outcome:
         for what, (a, b) in (("operations", pair.operations), ("shapes", pair.shapes), ("data types", pair.dtypes)):
             if a and b and a != b:
                 return _finding(
-                    f"Rank {pair.ranks[0]} and rank {pair.ranks[1]} ran unlike collectives{number}, {what} differ "
+                    f"Rank {pair.ranks[0]} and rank {pair.ranks[1]} ran different collectives{number}, {what} differ "
                     f"({a} and {b}).",
                     lines(run, [one.line for one in run.mismatches]),
                     "",
                 )
         return _finding(
-            f"Rank {pair.ranks[0]} and rank {pair.ranks[1]} ran unlike collectives{number}.",
+            f"Rank {pair.ranks[0]} and rank {pair.ranks[1]} ran different collectives{number}.",
             lines(run, [pair.line]),
             "",
         )
     for line, got, wanted in run.received_sizes:
         return _finding(
             f"A rank received {got} bytes where its own call expected {wanted}: ranks call one collective with tensors "
-            "of unlike size or type.",
+            "of different sizes or types.",
             lines(run, [line]),
             "",
         )

@@ -34,7 +34,7 @@ _START: dict[str, CommandText] = {
 @check(machine_with_nvidia, cause="container-device-access")
 def container_no_gpu_runtime(machine: Machine) -> Outcome:
     if known(machine.container.kind) in ("none", "wsl"):
-        return not_applicable("this is no container")
+        return not_applicable("this is not a container")
     gpus = [gpu for gpu in of_vendor(machine, "nvidia") if is_driven(gpu) is not False]
     control = node_at(machine, "/dev/nvidiactl")
     if not gpus or control is None:

@@ -55,9 +55,9 @@ def container_runtime_message(machine: Machine) -> Outcome:
             "the host rewrote the container's device cgroup.",
             evidence=shown(messages),
             fix=Fix(
-                "Restart the container; against a return pass the nodes explicitly (--device /dev/nvidia0 --device "
-                "/dev/nvidiactl --device /dev/nvidia-uvm), use CDI, or set no-cgroups = false in the toolkit's "
-                "config.toml and the cgroupfs driver in Docker",
+                "Restart the container; to keep it from happening again, pass the device nodes explicitly (--device "
+                "/dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm), use CDI, or set no-cgroups = false in "
+                "the toolkit's config.toml and the cgroupfs driver in Docker",
                 command="docker restart CONTAINER",
                 safety="risky",
             ),

@@ -32,7 +32,7 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
     version = installed(torch)
     cuda = known(torch.cuda)
     if cuda is None:
-        return not_applicable("this torch is no CUDA build")
+        return not_applicable("this torch is not a CUDA build")
     loader = machine.environment.variables.get("LD_LIBRARY_PATH")
     if value_or(torch.device_count, 0):
         return None  # it works, by forward compatibility if not otherwise

@@ -38,7 +38,7 @@ def cuda_toolkit_mismatch(machine: Machine) -> Outcome:
     version = installed(torch)
     cuda = known(torch.cuda)
     if cuda is None:
-        return not_applicable("this torch is no CUDA build")
+        return not_applicable("this torch is not a CUDA build")
     toolkits = _toolkits(machine)
     if not toolkits:
         return not_applicable("no CUDA toolkit is known here; only compiling extensions needs one")

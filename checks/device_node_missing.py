@@ -29,7 +29,7 @@ _EXPLAINS = ("device-permission", "kfd-missing", "torch-gpu-count-mismatch", "to
 @check(machine_with_amd, cause="container-device-access")
 def device_node_missing(machine: Machine) -> Outcome:
     if known(machine.container.kind) in ("none", "wsl"):
-        return not_applicable("this is no container")
+        return not_applicable("this is not a container")
     gpus = [gpu for gpu in of_vendor(machine, "amd") if kfd_path(gpu) is not False and is_driven(gpu) is not False]
     if not gpus:
         return not_applicable("no AMD GPU here has a driver that ROCm could use")

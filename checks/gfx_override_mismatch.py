@@ -8,8 +8,8 @@ Why
 
 Fix
   Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, take the value of its own
-  group, and on unlike GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that fits one
-  card of a machine and harms another is named as mixed architectures.
+  group, and on different GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that fits
+  one card of a machine and harms another is named as mixed architectures.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors
@@ -109,7 +109,7 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         if gfx_target(gfx) is None:
             raise unknown(f"{gfx} is not in the tables", "undecided")
         return warning(
-            f"{message}, which is no target that is known here.", evidence=evidence, fix=fix, confidence="likely"
+            f"{message}, which is not a target that is known here.", evidence=evidence, fix=fix, confidence="likely"
         )
     listed = gfx_target(target)
     if row.safety == "same-group" and listed is not None and listed.gfx != target:
@@ -182,7 +182,7 @@ def _suspected(risk: str, evidence: list[Evidence], crashed: tuple[Message, ...]
 def _mixed(
     machine: Machine, gpu: Gpu, gfx: str, override: Override, fits: tuple[Gpu, ...], evidence: list[Evidence]
 ) -> Finding:
-    """One value for unlike GPUs: right for some, wrong for this one."""
+    """One value for different GPUs: right for some, wrong for this one."""
     variable = override.variable
     other = fits[0]
     evidence.insert(1, cite(other.gfx, f"{other.label}: {known(other.gfx)}"))
@@ -204,7 +204,7 @@ def _mixed(
     )
     nodes = "" if all(isinstance(one.kfd_node, Known) for one in (gpu, *fits)) else _NODES
     return error(
-        f"One {NAME}={variable.value} holds for unlike GPUs (mixed architectures): it fits {other.label} "
+        f"One {NAME}={variable.value} holds for different GPUs (mixed architectures): it fits {other.label} "
         f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has "
         "other instructions: expect memory faults, hangs or wrong results.",
         evidence=evidence,

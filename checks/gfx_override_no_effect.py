@@ -49,7 +49,7 @@ def gfx_override_no_effect(machine: Machine) -> Outcome:
         have = ", ".join(map(str, sorted(nodes)))
         found.append(
             warning(
-                f"{variable.name} has no effect: node {number} is no GPU (the GPUs are KFD nodes {have}).",
+                f"{variable.name} has no effect: node {number} is not a GPU (the GPUs are KFD nodes {have}).",
                 evidence=[quote(variable.source, f"{variable.name}={variable.value}", variable.line), cite(facts[0])],
                 fix=Fix(
                     f"Rename it to {NAME}_<node> with the node of the GPU that needs it, or remove it",

@@ -3,7 +3,7 @@
 Why
   The driver stops a kernel that reads or writes an address it does not own. That is a fault of the program or of
   one of its libraries (an index out of bounds, a freed buffer, code for another GPU by HSA_OVERRIDE_GFX_VERSION),
-  far more often than of the machine. It is no proof of broken memory. With VMID 0 it was the driver or the firmware
+  far more often than of the machine. It does not prove broken memory. With VMID 0 it was the driver or the firmware
   itself.
 
 Fix

@@ -2,8 +2,8 @@
 
 Why
   NCCL_SOCKET_IFNAME and its like name interfaces, and mpirun -x, a job script or an image hands one value to every
-  node. Names such as enp4s0 come from the slot of the card, so like machines may have unlike names. A node without that
-  name finds no interface, and the job ends with an internal error or a time-out.
+  node. Names such as enp4s0 come from the slot of the card, so like machines may have different names. A node without
+  that name finds no interface, and the job ends with an internal error or a time-out.
 
 Fix
   List all names with commas, name a prefix that fits them all, or leave the variable out; or set it on each host.

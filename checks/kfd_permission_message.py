@@ -34,7 +34,7 @@ def kfd_permission_message(machine: Machine) -> Outcome:
         if not said(machine, _ROOT):
             return not_applicable("a tool that root started, and no failure of it for the own user")
         if not said(machine, "mentions-gpu-tool"):
-            return not_applicable("what works for root only is no tool of GPUs")
+            return not_applicable("what works for root only is not a GPU tool")
         messages = said(machine, _ROOT)
     node = first_value(messages, "node") or "/dev/kfd"
     stated = next((one for one in machine.nodes if one.path == node), None)

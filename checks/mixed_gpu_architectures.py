@@ -1,9 +1,9 @@
-"""The GPUs of this machine are of unlike architecture.
+"""The GPUs of this machine are of different architectures.
 
 Why
-  One job over unlike GPUs runs at the pace of the slowest, fills the smallest memory, and needs a build that has code
-  for each of them. Nothing is wrong with such a machine; a job is best given GPUs of one kind. A global setting such as
-  HSA_OVERRIDE_GFX_VERSION fits one of them at most.
+  One job over different GPUs runs at the pace of the slowest, fills the smallest memory, and needs a build that has
+  code for each of them. Nothing is wrong with such a machine; a job is best given GPUs of one kind. A global setting
+  such as HSA_OVERRIDE_GFX_VERSION fits one of them at most.
 
 Fix
   Select GPUs of one kind per job: `HIP_VISIBLE_DEVICES` or `ROCR_VISIBLE_DEVICES` for AMD, `CUDA_VISIBLE_DEVICES` for
@@ -65,7 +65,7 @@ def mixed_gpu_architectures(machine: Machine) -> Outcome:
         fix = Fix(f"Give each job GPUs of one kind with {variable}", safety="safe")
         evidence = [cite(_kind(members[0]), _words(members[0])) for members in kinds.values()]
         about = About(subjects=tuple(gpu.subject for gpu in gpus))
-        text = f"The GPUs are of unlike architecture ({listed})."
+        text = f"The GPUs are of different architectures ({listed})."
         crashed = crashes(machine) if vendor == "amd" and chosen_by(machine, VISIBLE_AMD) is None else ()
         if crashed:
             found.append(_suspected(text, [*evidence, *shown(crashed)[:1]], about))

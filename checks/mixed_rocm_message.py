@@ -3,7 +3,7 @@
 Why
   Distributions ship parts of ROCm under the same package names as AMD's repository (rocminfo, rocm-smi, hip, comgr).
   apt may choose one source for one package and the other for the next: "Depends ... but ... is to be installed", files
-  that two packages own, or libraries with unlike symbol versions.
+  that two packages own, or libraries with different symbol versions.
 
 Fix
   Choose one source. For AMD's repository pin it above the distribution's (Pin-Priority 600), remove the packages of the

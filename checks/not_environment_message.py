@@ -1,7 +1,7 @@
 """The text shows a defect of software or user code; nothing in it blames the machine.
 
 Why
-  Many errors that stop a training come from code: parameters that take no part in the loss, tensors of unlike shape
+  Many errors that stop a training come from code: parameters that take no part in the loss, tensors of different shapes
   or device, indices outside their range, values that became NaN, or a library that chose a kernel which the GPU
   cannot run. Changing drivers, wheels or variables does not help then.
 
@@ -38,7 +38,7 @@ _CODE = {
         "Run the same step on the CPU, which names the operation, and check labels, token ids and vocabulary size",
     ),
     "shape-error": (
-        "Tensors of unlike shape, data type or device met in the code.",
+        "Tensors of different shapes, dtypes or devices met in the code.",
         "Print shapes and devices before the call that the traceback names, and check that checkpoint and model match",
     ),
     "loss-not-finite": (

@@ -7,7 +7,7 @@ Why
 
   The link of the slot is what counts. Boards of AMD from Vega on and of Intel hold a PCIe switch: the GPU's own
   function then shows a link inside the card, and the bridges above it are looked at instead. Cards that are built with
-  x8 or x4, laptops and Thunderbolt enclosures are no fault.
+  x8 or x4, laptops and Thunderbolt enclosures are not a fault.
 
 Fix
   Look at both ends with `lspci -vv` (`LnkCap` is what an end can do, `LnkSta` what the link does; as root). Then seat
@@ -111,7 +111,7 @@ def _warn(machine: Machine, gpu: Gpu, message: str, evidence: list[Evidence], co
     reason = wired_on_purpose(machine, gpu)
     if reason is None:
         return finding("warning", message, evidence=evidence, fix=_FIX, confidence=confidence, cause=_CAUSE)
-    return finding("info", f"{message} In this {reason} it is most likely the design.", evidence=evidence, fix=_DESIGN)
+    return finding("info", f"{message} In this {reason} that is most likely by design.", evidence=evidence, fix=_DESIGN)
 
 
 def _below(machine: Machine, gpu: Gpu, link: PathLink, width: int, capable: int, evidence: list[Evidence]) -> Outcome:

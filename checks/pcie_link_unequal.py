@@ -1,4 +1,4 @@
-"""Equal GPUs of one machine have unlike PCIe links.
+"""Equal GPUs of one machine have different PCIe links.
 
 Why
   In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes, or of an

@@ -5,7 +5,7 @@ Why
   update of one of them may be wanted and harmless, or the reason why a job that ran last week does not run today.
   Another minor release of a driver, of ROCm or CUDA, or of torch is a warning, since what was measured and proven then
   does not hold by itself now; smaller steps are notes. This check looks only when a profile is given
-  (`rocdoctor check --profile FILE`), and only at what the profile lists: packages that were added are no drift.
+  (`rocdoctor check --profile FILE`), and only at what the profile lists: packages that were added are not drift.
 
 Fix
   Go back to the versions of the profile, or prove the new ones with `rocdoctor smoke` and make the profile anew.

@@ -7,8 +7,8 @@ Why
   xnack- does not run on a device in xnack+ mode, nor the other way round.
 
 Fix
-  Give each process cards of one kind; else a build (or an emptied cache) for the target of the device; for unlike modes
-  set or unset HSA_XNACK so that it fits the build.
+  Give each process cards of one kind; else a build (or an emptied cache) for the target of the device; for different
+  modes set or unset HSA_XNACK so that it fits the build.
 
 References
   https://github.com/ROCm/clr/blob/develop/rocclr/device/devprogram.cpp
@@ -43,7 +43,7 @@ def program_isa_message(machine: Machine) -> Outcome:
     targets = gfx_names(machine)
     if built in targets and here in targets:
         return error(
-            f"Unlike GPUs are in one process: a library handed code for {built} to the {here}, and both are here.",
+            f"Different GPUs are in one process: a library handed code for {built} to the {here}, and both are here.",
             evidence=shown(messages),
             fix=Fix(
                 "Give each process cards of one kind with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (mixed "

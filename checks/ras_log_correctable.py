@@ -34,7 +34,7 @@ def ras_log_correctable(machine: Machine) -> Outcome:
         if members[0].bdf in worse:
             found.append(
                 warning(
-                    f"{words}; the same GPU also met errors that it could not correct.",
+                    f"{words}; the same GPU also had errors that it could not correct.",
                     evidence=evidence,
                     fix=_FIX,
                     subject=device,

@@ -2,8 +2,8 @@
 
 Why
   "Got completion from peer ... with error 12" is the adapter's own time-out: no answer came from the peer (status 12
-  and 13, retry exceeded). A wrong GID index, a port that is down, a firewall, unlike link types (InfiniBand and RoCE)
-  or a peer that died are the usual reasons. Status 5 (flushed) only follows another error.
+  and 13, retry exceeded). A wrong GID index, a port that is down, a firewall, different link types (InfiniBand and
+  RoCE) or a peer that died are the usual reasons. Status 5 (flushed) only follows another error.
 
 Fix
   Name the adapters that all nodes share (NCCL_IB_HCA) and, for RoCE, the GID of version 2 (NCCL_IB_GID_INDEX); test
@@ -36,8 +36,8 @@ def rdma_error_message(machine: Machine) -> Outcome:
     )
     if any("differ" in one.values for one in messages):
         return error(
-            "NCCL cannot connect RDMA adapters of unlike kinds (InfiniBand and RoCE, or other generations) with each "
-            "other.",
+            "NCCL cannot connect RDMA adapters of different kinds (InfiniBand and RoCE, or other generations) with "
+            "each other.",
             evidence=shown(messages),
             fix=fix,
             confidence="certain",

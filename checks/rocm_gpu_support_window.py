@@ -2,8 +2,8 @@
 
 Why
   AMD lists for each ROCm release the GPUs it is tested on. A GPU that is older than the list mostly still works for
-  a while; one that is newer has no code in the libraries at all. Being off the list is no fault by itself: many Radeon
-  cards were never on it and train well.
+  a while; one that is newer has no code in the libraries at all. Being off the list is not a fault by itself: many
+  Radeon cards were never on it and train well.
 
 Fix
   For a GPU newer than the release install a newer ROCm. For an older one stay with the last release that lists it, if
@@ -79,7 +79,7 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
             confidence="likely",
         )
     return info(
-        f"ROCm {version} does not list {gfx} among its supported GPUs; that is no fault by itself.",
+        f"ROCm {version} does not list {gfx} among its supported GPUs; that is not a fault by itself.",
         evidence=evidence,
         fix=Fix("If libraries fail on it, use a release or a build that lists it", safety="manual"),
     )

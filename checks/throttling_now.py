@@ -1,4 +1,4 @@
-"""Heat or an outside signal holds the clocks of the busy GPU down at this moment.
+"""The busy GPU is being throttled right now, by heat or an external signal.
 
 Why
   Drivers list the reasons for low clocks. Most are normal: an idle GPU, a power cap that is reached under full

@@ -141,7 +141,7 @@ def _missing(machine: Machine, built: str | None) -> Outcome:
             f"Install {package} of the version that torch was built with, without its driver, and set "
             f"{variable} to its "
             "folder; or use a ready-made wheel of the extension"
-            + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is no complete toolkit"),
+            + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is not a complete toolkit"),
             command=shell(
                 "export {variable:name}={folder}; {compiler:name} --version",
                 variable=variable,

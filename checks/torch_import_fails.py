@@ -89,7 +89,7 @@ def torch_import_fails(machine: Machine) -> Outcome:
             )
         return error(
             f"torch {version} cannot be imported: the symbol {found.group(1)[:80]} is undefined{where}, so libraries "
-            "of unlike releases are mixed.",
+            "of different releases are mixed.",
             evidence=evidence,
             explains=explains,
             fix=fix,

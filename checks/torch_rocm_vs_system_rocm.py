@@ -43,7 +43,7 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
     torch = machine.torch
     version = installed(torch)
     if known(backend(torch)) != "rocm":
-        return not_applicable("this torch is no ROCm build")
+        return not_applicable("this torch is not a ROCm build")
     if known(torch.bundled_rocm) or works(machine, "rocm"):
         return None
     packages = value_or(torch.packages, {})

@@ -52,7 +52,7 @@ from rocdoctor.model.shell_command import shell
 def torch_wheel_lacks_gfx(machine: Machine, gpu: Gpu) -> Outcome:
     version = installed(machine.torch)
     if known(backend(machine.torch)) != "rocm":
-        return not_applicable("this torch is no ROCm build")
+        return not_applicable("this torch is not a ROCm build")
     if isinstance(gpu.driver, Known) and gpu.driver.value != "amdgpu":
         return not_applicable("the compute driver is not bound to this GPU")
     gfx = known(physical_gfx(machine, gpu))

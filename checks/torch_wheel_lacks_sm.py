@@ -62,7 +62,7 @@ def _runs(arch: str, major: int, minor: int) -> bool | None:
 def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
     version = installed(machine.torch)
     if known(backend(machine.torch)) != "cuda":
-        return not_applicable("this torch is no CUDA build")
+        return not_applicable("this torch is not a CUDA build")
     if is_driven(gpu) is False:
         return not_applicable("the NVIDIA driver is not bound to this GPU")
     capability = re.fullmatch(r"(\d{1,2})\.(\d)", known(gpu.compute_capability))

@@ -1,4 +1,4 @@
-"""A GPU here is of a vendor that rocdoctor does not judge.
+"""rocdoctor does not judge GPUs of this vendor.
 
 Why
   rocdoctor knows the compute stacks of AMD (ROCm) and NVIDIA (CUDA). A discrete GPU of Intel or of another vendor is

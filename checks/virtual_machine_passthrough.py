@@ -3,7 +3,7 @@
 Why
   A guest sees virtual PCIe ports: their link speeds, NUMA nodes and bridges need not be those of the hardware.
   Whether PCIe atomics, direct copies between GPUs, resets and large BARs work is decided by the hypervisor, and
-  faults of the hardware show in the host's log, not here. Nothing is wrong with that.
+  hardware faults show in the host's log, not here. Nothing is wrong with that.
 
 Fix
   Compare bandwidth by measuring it. For missing atomics, peer access or resets look at the hypervisor's

@@ -1,4 +1,4 @@
-"""A link between GPUs (XGMI, with its control lines WAFL) met errors.
+"""A link between GPUs (XGMI, or its control lane WAFL) reported errors.
 
 Why
   Links repeat a transfer that failed, so a few corrected errors cost nothing. Many of them, or errors of the link's
@@ -98,7 +98,7 @@ def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> F
             cause=_CAUSE,
         )
     return info(
-        f"{words}, last {when}; corrected errors leave results right.",
+        f"{words}, last {when}; corrected errors do not affect results.",
         evidence=quotes(machine, events),
         fix=_FIX,
         subject=device,
@@ -117,7 +117,7 @@ def _counter(gpu: Gpu) -> Finding | None:
         if block.block.lower().startswith("xgmi") and isinstance(count, Known) and count.value > 0:
             return info(
                 f"The XGMI links have {count.value} correctable hardware errors (xgmi_wafl block) since the driver was "
-                "loaded; corrected errors leave results right.",
+                "loaded; corrected errors do not affect results.",
                 evidence=[cite(count)],
                 fix=_FIX,
                 subject=gpu.subject,

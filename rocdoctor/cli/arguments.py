@@ -83,15 +83,15 @@ def evidence_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format
     add("--timeout", type=seconds, metavar="S", help=told)
     add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    add("--quiet", action="store_true", help="findings alone")
-    add("--verbose", action="store_true", help="passed and unknown checks too")
+    add("--quiet", action="store_true", help="print findings only")
+    add("--verbose", action="store_true", help="also list checks that passed or are unknown")
 
 
 def job_arguments(parser: argparse.ArgumentParser) -> None:
     """A running job, and GPUs that sleep: of commands that look at the live machine closely."""
     told = "judge this running job: its environment, limits, devices and state"
     parser.add_argument("--pid", type=_pid, metavar="PID", help=told)
-    told = "ask the vendor's tools also where a GPU sleeps (it is left asleep)"
+    told = "ask the vendor's tools even if that wakes a sleeping GPU (default: left asleep)"
     parser.add_argument("--wake", action="store_true", help=told)
 
 
@@ -107,12 +107,12 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.05 <= value <= 3600:  # also false for "nan"
-        raise argparse.ArgumentTypeError(f"'{text}' is no time between 0.05 and 3600 seconds")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time between 0.05 and 3600 seconds")
     return value
 
 
 def _pid(text: str) -> int:
     """The number of a process from the command line."""
     if not text.isascii() or not text.isdecimal() or not 0 < int(text[:12]) < 2**31:
-        raise argparse.ArgumentTypeError(f"'{text}' is no process number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a process number")
     return int(text)

@@ -19,11 +19,16 @@ _AS_BEFORE = (
 _BUFFER_BYTES = 64 * 1024
 
 
-def no_screens() -> str:
-    """Why the screens cannot be shown here, in words; empty where they can."""
+def no_terminal() -> str:
+    """Which of the standard streams is not a terminal, in words; empty where both are."""
     for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
         if stream is None or not stream.isatty():
-            return f"standard {name} is no terminal"
+            return f"standard {name} is not a terminal"
+    return ""
+
+
+def no_screens() -> str:
+    """Why a terminal cannot show the screens, in words; empty where it can."""
     if os.name == "posix" and os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return f"TERM is {os.environ.get('TERM') or 'not set'}"
     encoding = sys.stdout.encoding or "unknown"
@@ -43,10 +48,13 @@ def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
     rest = list(arguments[1:] if chosen else arguments)
     if not chosen and any(_names_format(one.split("=")[0]) for one in rest):
         return ["check", *rest], ""
-    why = "" if {"-h", "--help"} & set(rest) else no_screens()
-    if not why:
+    if {"-h", "--help"} & set(rest):
         return ["tui", *rest], ""
-    return ["check", *rest], why if chosen or "no terminal" not in why else ""
+    piped = no_terminal()
+    if piped:
+        return ["check", *rest], piped if chosen else ""
+    why = no_screens()
+    return (["check", *rest], why) if why else (["tui", *rest], "")
 
 
 def _names_format(option: str) -> bool:

@@ -18,7 +18,7 @@ def as_fact(answer: Answer, parse: Callable[[str], T | None], line: int | None =
     value = parse(answer.text)
     if value is None:
         shown = answer.text.strip()[:40]
-        return Unknown(f"{answer.question}: '{shown}' is no usable value", "unparsable", answer.source())
+        return Unknown(f"{answer.question}: '{shown}' is not a usable value", "unparsable", answer.source())
     return Known(value, answer.source(line))
 
 

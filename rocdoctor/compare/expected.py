@@ -43,7 +43,7 @@ class _Expected:
         elif not one.text.strip():
             self._problem(one, f"'{key}' has no value")
         elif trait.kind in ("near", "number") and number(one.text) is None:
-            self._problem(one, f"'{key}' is no number: {one.text[:40]}")
+            self._problem(one, f"'{key}' is not a number: {one.text[:40]}")
         else:
             into[key] = self._known(one)
 
@@ -79,7 +79,7 @@ class _Expected:
     def problems(self) -> tuple[Known[str], ...]:
         for one in self.file.values:
             if one.path[0] not in _OTHER:
-                self._problem(one, f"'{one.path[0][:60]}' is no part of a profile")
+                self._problem(one, f"'{one.path[0][:60]}' is not part of a profile")
         left = len(self.found) - _MOST_PROBLEMS
         found = self.found[:_MOST_PROBLEMS]
         return (*found, Known(f"and {left} more", Source(self.question))) if left > 0 else tuple(found)

@@ -40,7 +40,7 @@ def exact(text: str) -> None:
 
 
 def packed(content: bytes) -> None:
-    """Bytes of a file on standard output, which is no terminal."""
+    """Bytes of a file on standard output, which is not a terminal."""
     sys.stdout.buffer.write(content)
 
 

@@ -83,6 +83,6 @@ def _refuse(path: Path, force: bool, folder: int | None) -> None:
     if stat.S_ISLNK(mode):
         raise UsageError(f"{spelled(str(path))}: a symbolic link; links are not followed")
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{spelled(str(path))}: exists and is no regular file")
+        raise UsageError(f"{spelled(str(path))}: exists and is not a regular file")
     if not force:
         raise UsageError(_EXISTS.format(path))

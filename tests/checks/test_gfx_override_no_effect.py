@@ -12,7 +12,7 @@ def test_the_node_of_a_processor_is_a_warning() -> None:
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
     assert verdict.finding.message == (
-        "HSA_OVERRIDE_GFX_VERSION_0 has no effect: node 0 is no GPU (the GPUs are KFD nodes 1)."
+        "HSA_OVERRIDE_GFX_VERSION_0 has no effect: node 0 is not a GPU (the GPUs are KFD nodes 1)."
     )
 
 

@@ -34,14 +34,14 @@ def test_no_list_of_gpus_is_not_a_machine_without_any() -> None:
 def test_lines_that_make_no_sense_are_problems_and_the_rest_counts() -> None:
     assert _problems("gpus:\n  - bdff: 1\n    memory_bytes: many\n  - words\n") == [
         (3, "'bdff' is nothing that a profile says there"),
-        (4, "'memory_bytes' is no number: many"),
+        (4, "'memory_bytes' is not a number: many"),
         (5, "a GPU is a mapping of its traits"),
     ]
     assert _problems("versions: {torch: 1, torch: 2, kernel: ''}\n") == [
         (2, "'torch' stands there twice; the first one counts"),
         (2, "'kernel' has no value"),
     ]
-    assert _problems("setings: {iommu: x}\n") == [(2, "'setings' is no part of a profile")]
+    assert _problems("setings: {iommu: x}\n") == [(2, "'setings' is not part of a profile")]
     assert _problems("host: {torch: '2.9'}\n") == [(2, "'torch' is nothing that a profile says there")]
     assert _problems("plan: {anything: [1, {goes: 2}]}\n") == []
     assert len(_problems("".join(f"k{n}: 1\n" for n in range(99)))) == 21

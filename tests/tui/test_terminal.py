@@ -245,7 +245,7 @@ def test_without_a_terminal_it_is_the_report_and_who_asked_for_screens_hears_why
     bare, chosen = made.run("--from", "log.txt"), made.run("tui", "--from", "log.txt")
     assert (bare.code, bare.out, bare.err) == (report.code, report.out, report.err) == (1, report.out, "")
     assert (chosen.code, chosen.out) == (1, report.out)
-    assert chosen.err == "rocdoctor: standard input is no terminal: the report as text instead of the screens\n"
+    assert chosen.err == "rocdoctor: standard input is not a terminal: the report as text instead of the screens\n"
 
 
 @pytest.mark.parametrize("form", ["--json", "--format=json", "--js"])

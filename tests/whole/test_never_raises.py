@@ -31,7 +31,7 @@ from tests.examples import examples
 from tests.kit import ROOT
 
 FIXTURES = sorted((ROOT / "fixtures").glob("*.capture"))
-# What breaks readers: limits of number types, other digits, no end, too deep, bytes that are no text.
+# What breaks readers: limits of number types, other digits, no end, too deep, bytes that are not text.
 ODD = (
     b"",
     b"\0",

@@ -66,7 +66,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "fleet": ListedCommand("which of many nodes to take out and why, from the records that they make of themselves"),
     "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
     "explain": ListedCommand("the manual page of a check"),
-    "list": ListedCommand("all checks in one line each"),
+    "list": ListedCommand("list all checks, one per line"),
     "tui": ListedCommand("the screens (also without a command on a terminal)"),
 }
 

@@ -156,7 +156,7 @@ def _files(names: Sequence[str]) -> tuple[list[Advised], list[str], int]:
         found = read_advised(name, text) if name != "-" else _piped(text)
         if found is None:
             python = is_python(name, text)
-            what = "no Python 3 that can be read" if python else "no file of a kind that this release reads"
+            what = "not valid Python 3" if python else "an unsupported file type"
             notes.append(f"{spelled(name)}: {what}")
         else:
             files.append(found)

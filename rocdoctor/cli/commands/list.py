@@ -10,7 +10,7 @@ from rocdoctor.host import output
 from rocdoctor.judging.loading import check_files, checks_folder, manual_of, name_of
 from rocdoctor.service.options import Format, PrintOptions
 
-HELP: str = "all checks in one line each"
+HELP: str = "list all checks, one per line"
 FORMATS: tuple[Format, ...] = ("text", "json")
 
 

@@ -126,7 +126,7 @@ def _bdf(answer: Answer) -> Fact[str]:
     path = re.sub(r"/virtio\d{1,5}/?$", "", answer.text.strip())
     bdf = bdf_of_link(path)
     if bdf is None:
-        return Unknown("it is no PCI device", "absent", answer.source())
+        return Unknown("it is not a PCI device", "absent", answer.source())
     return Known(bdf, answer.source(1))
 
 

@@ -92,7 +92,7 @@ def _row(raw: Mapping[str, Any], name: str, known: Mapping[str, Any]) -> Advice:
     where = f"{name}: {raw.get('id', 'a row without id')}"
     for key in ("id", "claim", "message", "truth", "remedy"):
         if not isinstance(raw.get(key), str) or not raw[key].strip():
-            raise TableError(f"{where}: {key} is no text")
+            raise TableError(f"{where}: {key} is not text")
     sources = words(raw.get("s"))
     if not sources:
         raise TableError(f"{where}: no source")

@@ -238,7 +238,7 @@ def batch_not_whole(index: FileIndex, rule: Rule) -> Found:
             continue
         total, micro, steps = (one for one in numbers if isinstance(one, int))
         if total % (micro * steps):
-            yield place, f"{total} is no multiple of {micro} x {steps}"
+            yield place, f"{total} is not a multiple of {micro} x {steps}"
 
 
 _BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")

@@ -86,7 +86,7 @@ class PeerWait:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """Two ranks that ran unlike collectives at the same time; the values are those that differ."""
+    """Two ranks that ran different collectives at the same time; the values are those that differ."""
 
     line: int
     ranks: tuple[int, int]

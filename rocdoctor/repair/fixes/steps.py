@@ -226,7 +226,7 @@ def _held(command: tuple[str, ...], place: TargetMachine) -> bool:
 def check_command(words: tuple[str, ...]) -> None:
     """Raise Refused for a command that is not one of those that findings may have run."""
     if not is_command(words):
-        raise Refused(f"{' '.join(words)[:80]!r} is no command that rocdoctor runs")
+        raise Refused(f"{' '.join(words)[:80]!r} is not a command that rocdoctor runs")
 
 
 def told(step: Step, place: TargetMachine) -> str:

@@ -58,7 +58,7 @@ def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -
         if stat.S_ISLNK(status.st_mode):
             raise Refused("it is a symbolic link: change the file that it leads to yourself")
         if not stat.S_ISREG(status.st_mode):
-            raise Refused("it is no regular file")
+            raise Refused("it is not a regular file")
         if status.st_uid != uid:
             raise Refused(f"it belongs to {_name(status.st_uid)}")
         if status.st_nlink > 1:
@@ -112,7 +112,7 @@ def write_kernel(path: Path, word: str) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise Refused("it is no regular file")
+                raise Refused("it is not a regular file")
             os.write(descriptor, f"{word}\n".encode())
         finally:
             os.close(descriptor)

@@ -225,7 +225,7 @@ class Situation:
 
     @cached_property
     def rocm_targets(self) -> tuple[str, ...]:
-        """The targets to install ROCm for: all of them, or among unlike GPUs those that some release has."""
+        """The targets to install ROCm for: all of them, or among different GPUs those that some release has."""
         found = self.distribution
         if found is None or len(self.gfx) < 2 or install.rocm_routes(found, self.gfx):
             return self.gfx

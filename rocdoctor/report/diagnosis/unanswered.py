@@ -10,8 +10,8 @@ from rocdoctor.model.printable import one_line
 _SHOWN = 3
 _WORDS = {
     "timeout": ("was not answered in time", "were not answered in time"),
-    "failed": ("ended with an error of the system", "ended with an error of the system"),
-    "cut": ("had an answer too long to be read whole", "had answers too long to be read whole"),
+    "failed": ("failed with a system error", "failed with a system error"),
+    "cut": ("returned more than rocdoctor reads", "returned more than rocdoctor reads"),
     "denied": ("was refused (permission denied)", "were refused (permission denied)"),
 }
 

@@ -58,7 +58,7 @@ def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     if not right:
         measured = sum(len(run.figures) for run in runs)
         return (f"{measured} figures were measured." if measured else "Nothing could be tested here.") + slow
-    return f"All {right} modes that this machine can run compute the right numbers.{slow}"
+    return f"All {right} modes that can run here gave correct results.{slow}"
 
 
 def run_words(run: SmokeRun) -> str:
@@ -88,7 +88,7 @@ def _run(run: SmokeRun) -> Iterator[Block]:
             if one.state in ("not-applicable", "unknown"):
                 yield Para(f"{name_of(one)}: not tested: {one_line(one.message)}", "", "  ", item=True)
         if run.untested:
-            yield Para(f"This run says nothing of: {', '.join(map(one_line, run.untested))}.")
+            yield Para(f"Not covered by this run: {', '.join(map(one_line, run.untested))}.")
     yield GAP
     yield from figures_document.section(run)
 

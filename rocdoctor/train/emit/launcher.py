@@ -45,7 +45,7 @@ def launcher(
             words.append(
                 Argument(
                     ("--rdzv-backend", "static", "--rdzv-endpoint", rendezvous),
-                    "the first node, where all meet",
+                    "the first node, the rendezvous endpoint",
                     "$" in rendezvous,
                 )
             )

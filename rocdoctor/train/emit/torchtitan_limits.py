@@ -120,7 +120,7 @@ def _layout(work: Work) -> str | None:
         return f"it shards weights, gradients and optimizer together (ZeRO 3), not ZeRO {sizes.zero}; nearest: 3"
     if sizes.zero == 3 and (sizes.shard % sizes.cp or sizes.dp % (sizes.shard // sizes.cp)):
         all_ranks = sizes.dp * sizes.cp
-        return f"{all_ranks} ranks are no whole number of groups of {sizes.shard}; nearest: fsdp {sizes.dp}"
+        return f"{all_ranks} ranks are not a whole number of groups of {sizes.shard}; nearest: fsdp {sizes.dp}"
     if sizes.offload_optimizer != sizes.offload_weights:
         return "it offloads weights, gradients and optimizer together or nothing; nearest: no offload"
     cut = (sizes.tp if sizes.sequence or work.model.experts else 1) * (2 * sizes.cp if sizes.cp > 1 else 1)

@@ -98,7 +98,7 @@ def text_of(contents: Contents, index: int) -> str:
     if not answer.data:
         return f"({one_line(answer.note) or 'no text: ' + state(answer)})"
     if b"\0" in answer.data[:4096]:
-        return f"({len(answer.data)} bytes that are no text)"
+        return f"({len(answer.data)} bytes that are not text)"
     text = clean(answer.data[:MOST_SHOWN].decode("utf-8", errors="replace"))
     rest = len(answer.data) - MOST_SHOWN
     return text + (f"\n... and {rest} bytes more, which the file holds too" if rest > 0 else "")

@@ -232,7 +232,7 @@ def _number(text: str, what: str) -> int | None:
     if not word:
         return None
     if not (word.isascii() and word.isdecimal() and len(word) < 16):
-        raise UsageError(f"{what}: '{text.strip()[:40]}' is no whole number")
+        raise UsageError(f"{what}: '{text.strip()[:40]}' is not a whole number")
     return int(word)
 
 

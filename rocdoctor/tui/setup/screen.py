@@ -228,7 +228,7 @@ def outcome(step: Step, found: Verified) -> Text:
     if found.problem or found.plan is None:
         return Text(f"Could not verify: {one_line(found.problem)}", style=STATE_STYLE["unknown"])
     if found.step is None:
-        text = Text("Done: the plan needs this step no more.", style=STATE_STYLE["done"])
+        text = Text("Done: the plan no longer needs this step.", style=STATE_STYLE["done"])
     elif found.step.state == "done":
         text = Text("Done: the machine shows it.", style=STATE_STYLE["done"])
     else:

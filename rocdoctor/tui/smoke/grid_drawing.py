@@ -182,8 +182,8 @@ def untested(runs: Sequence[SmokeRun]) -> str:
     said: list[str] = []
     for at, run in enumerate(runs):
         if run.untested:
-            which = f"Run {at + 1}" if len(runs) > 1 else "This run"
-            said.append(f"{which} says nothing of: {', '.join(map(one_line, run.untested))}.")
+            which = f"run {at + 1}" if len(runs) > 1 else "this run"
+            said.append(f"Not covered by {which}: {', '.join(map(one_line, run.untested))}.")
     return " ".join(said)
 
 

@@ -92,7 +92,7 @@ def _reading(machine: Machine, width: int) -> list[Text]:
             + (' "could" is what both of its ends are able to do.' if any(could_words(link) for link in links) else "")
         )
     if any(slower_than_it_could(link) for link in links):
-        said.append("An idle GPU lowers the rate of its link and raises it at work: a low rate alone is no fault.")
+        said.append("An idle GPU lowers the rate of its link and raises it at work: a low rate alone is not a fault.")
     if any(narrowest_limb(machine, gpu) for gpu in machine.gpus):
         said.append(
             '"narrowest" is the link that carries least on a GPU\'s way to the CPU: a fault only where a check says so.'

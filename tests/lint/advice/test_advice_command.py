@@ -114,7 +114,7 @@ def test_python_2_is_told_and_stops_nothing(script: str, capsys: pytest.CaptureF
     Path("old.py").write_text("import torch\nprint 'x'\n")
     assert _lint("old.py", script) == 0
     told = capsys.readouterr()
-    assert told.err.splitlines() == ["rocdoctor: old.py: no Python 3 that can be read"]
+    assert told.err.splitlines() == ["rocdoctor: old.py: not valid Python 3"]
     assert "3 findings" in told.out
 
 

@@ -155,7 +155,7 @@ def test_undoing_says_what_is_not_as_before(scratch: Scratch) -> None:
 def test_no_other_command_is_run(scratch: Scratch, words: tuple[str, ...]) -> None:
     made = work([Command(words)], scratch.place(privileged=True))
     assert made.steps == ()
-    assert "is no command that rocdoctor runs" in made.left[0]
+    assert "is not a command that rocdoctor runs" in made.left[0]
     assert scratch.calls == []
 
 

@@ -16,7 +16,7 @@ def render(runs: Sequence[SmokeRun], width: int) -> str:
 
 
 def test_all_well_says_how_much_was_tried() -> None:
-    assert headline([run(GOOD, SKIPPED)]) == "All 1 modes that this machine can run compute the right numbers."
+    assert headline([run(GOOD, SKIPPED)]) == "All 1 modes that can run here gave correct results."
     assert headline([run(SKIPPED)]) == "Nothing could be tested here."
 
 
@@ -30,7 +30,7 @@ def test_a_fault_comes_first_and_victims_are_told_from_the_culprit() -> None:
     assert lines[2] == "DEAD  zero-1: rank 2 was ended by signal 9"
     assert next(line for line in lines if line.startswith("zero-1 ")).split()[1:5] == ["lost", "lost", "DEAD", "lost"]
     assert any("not tested: needs torch 2.6" in line for line in lines)
-    assert lines[-1] == "This run says nothing of: links between GPUs."
+    assert lines[-1] == "Not covered by this run: links between GPUs."
 
 
 def test_lines_fit_the_terminal() -> None:

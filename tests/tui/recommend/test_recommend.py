@@ -252,7 +252,7 @@ def test_a_search_tells_its_progress_and_ends_when_it_is_stopped(monkeypatch: py
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("seq", "many", "sequence: 'many' is no whole number"),
+        ("seq", "many", "sequence: 'many' is not a whole number"),
         ("nodes", "0", "--nodes must be between 1 and 100000"),
         ("gpus", "8xMI3000X", "MI3000X"),
         ("search", "lama-31-8x", "nearest: llama-3.1-8b"),

@@ -133,8 +133,8 @@ def test_many_ranks_at_fault_are_counted() -> None:
 
 def test_what_was_not_tested_is_said() -> None:
     run = cpu_run(passed("ddp"), skipped("fsdp-tp"))
-    assert untested([run]) == "This run says nothing of: GPUs, NCCL or any link between GPUs."
-    assert untested([gpu_run(passed("a")), run]).startswith("Run 2 says nothing of")
+    assert untested([run]) == "Not covered by this run: GPUs, NCCL or any link between GPUs."
+    assert untested([gpu_run(passed("a")), run]).startswith("Not covered by run 2: ")
     assert untested([gpu_run(passed("a"))]) == ""
     lines = list(about(SmokeRun(2, "gloo", "cpu", None, 1.0, run.modes, (), ("two ranks share one GPU",))))
     assert lines == ["note: two ranks share one GPU", "not tested in this run: fsdp-tp", "- not tested"]

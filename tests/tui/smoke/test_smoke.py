@@ -107,7 +107,7 @@ def test_several_sets_of_ranks_and_what_was_not_run() -> None:
         await opened(app, pilot)
         assert "1 rank on GPUs, back end nccl" in shown(app)
         assert "2 ranks on GPUs, back end gloo" in shown(app)
-        assert "Run 2 says nothing of: RCCL, links between GPUs." in state(app)
+        assert "Not covered by run 2: RCCL, links between GPUs." in state(app)
         await pilot.press("end")
         await until(pilot, lambda: "not run in this evidence" in one(app))
 

@@ -130,7 +130,9 @@ def _known_kind(raw: Mapping[str, Any], why: list[str]) -> None:
     own = inner.get("model_type") if isinstance(inner, Mapping) else None
     kind = str(own or raw.get("model_type") or "")[:60]
     if _OTHER.search(kind.lower()):
-        raise SpecError(f"model_type '{kind}' is no decoder of attention and feed-forward layers, which plans are for")
+        raise SpecError(
+            f"model_type '{kind}' is not a decoder of attention and feed-forward layers, which plans are for"
+        )
     if kind and kind not in _COUNTED:
         why.append(f"model_type '{kind}' is not known: its layers are counted as those of a Llama")
 

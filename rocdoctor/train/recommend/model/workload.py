@@ -22,14 +22,14 @@ def sizes_of(text: str) -> Mapping[str, Any] | None:
     for part in text.split(","):
         key, equals, value = part.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise SpecError(f"'{part[:40]}' is no size of a model; sizes are written layers=32,hidden=4096")
+            raise SpecError(f"'{part[:40]}' is not a size of a model; sizes are written layers=32,hidden=4096")
         word = value.strip().lower()
         sizes[key.strip().lower()] = {"true": True, "false": False}.get(word, value.strip())
     unknown = [key for key in sizes if key not in _SIZES]
     if unknown:
         near = difflib.get_close_matches(unknown[0], _SIZES, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else f"; sizes are {', '.join(_SIZES)}"
-        raise SpecError(f"'{unknown[0][:40]}' is no size of a model{hint}")
+        raise SpecError(f"'{unknown[0][:40]}' is not a size of a model{hint}")
     return sizes
 
 

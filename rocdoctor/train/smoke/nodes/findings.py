@@ -195,7 +195,7 @@ def variable_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:
                     _INTERFACE,
                     tuple(fewest),
                     f"{name} differs among the nodes: {shown}.",
-                    f"Set {name} alike on all nodes, or nowhere: nodes that choose unlike transports wait for each "
+                    f"Set {name} alike on all nodes, or nowhere: nodes that choose different transports wait for each "
                     "other.",
                 )
             )

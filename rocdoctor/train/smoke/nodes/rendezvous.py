@@ -337,7 +337,7 @@ def explain(place: NodePlace, problem: str, addresses: tuple[str, ...], own: boo
         return NodeFinding("reach", "error", _CAUSE, (node,), words, fix, command)
     words = f"Node {node} gets no answer from {named} port {place.port} ({problem})."
     fix = (
-        f"A firewall drops it, or this is no address of node 0: let TCP port {place.port}, and between the nodes "
+        f"A firewall drops it, or this is not an address of node 0: let TCP port {place.port}, and between the nodes "
         "all ports above 1024, through on node 0."
     )
     return NodeFinding("reach", "error", _CAUSE, (node,), words, fix, command)

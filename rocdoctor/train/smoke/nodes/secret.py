@@ -66,7 +66,7 @@ def _read(path: Path, links: bool) -> str:
                 # Advice to change a file is for a key of this user's alone: it may be any file of the system.
                 if _FORM.fullmatch(text.strip()) and seen.st_uid == os.geteuid():
                     raise SecretError(f"others can read or write it: chmod 600 {shlex.quote(str(path))}")
-                raise SecretError(f"{path} is no file for a key: others can read or write it")
+                raise SecretError(f"{path} cannot be the key's file: others can read or write it")
             return text
     except OSError as error:
         raise SecretError(f"{path}: {error.strerror}") from None

@@ -60,7 +60,7 @@ def test_no_change_is_advised_of_a_file_that_holds_no_key(tmp_path: Path, text: 
     file = tmp_path / "shadow"
     file.write_text(text)
     file.chmod(0o640)
-    with pytest.raises(SecretError, match="shadow is no file for a key: others can read or write it") as caught:
+    with pytest.raises(SecretError, match="shadow cannot be the key's file: others can read or write it") as caught:
         given(None, str(file), {})
     assert "chmod" not in str(caught.value)
 
@@ -71,7 +71,7 @@ def test_no_change_is_advised_of_a_file_of_root(tmp_path: Path, monkeypatch: pyt
     file.write_text(KEY)
     file.chmod(0o640)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(SecretError, match="is no file for a key"):
+    with pytest.raises(SecretError, match="cannot be the key's file"):
         given(None, str(file), {})
 
 

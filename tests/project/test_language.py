@@ -1,0 +1,75 @@
+"""Words that a native reader stumbles over: what users see says it the usual way.
+
+The list grows with each stumble; a pattern has the better wording beside it, which the failure names.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.kit import ROOT
+
+# What is looked for -> what to write.
+BETTER = {
+    r"(?<!here )\b(?:is|are|was|were) no (?:CUDA|ROCm|CPU|PCI|regular|whole|usable|fault|proof|process|container|number"
+    r"|terminal|text|profile|GPU\b|target|multiple|command that|address|size|part|time between|tool|drift)": "is not a",
+    r"(?<!, )\bunlike (?:GPUs|cards|collectives|sizes?|names|links|kinds|releases|versions|builds|machines|numbers"
+    r"|modes|shapes?|order|architectures?|targets?|types?|variables|transports)\b": "different ...",
+    r"\b(?:says?|tells?) nothing of:": "not covered by ...: ",
+    r"\ban error of the system\b": "a system error",
+    r"\bagainst a return\b": "to keep it from happening again",
+    r"\bneeds? (?:this|that|the) \w+ no more\b": "no longer needs ...",
+    r"\bcorrected errors leave results\b": "do not affect results",
+    r"\bmet errors\b": "had errors, reported errors",
+    r"\bof the kind of\b": "such as ...",
+}
+_ANY = re.compile("|".join(BETTER))
+# Their text is matched against reports, not shown.
+_PATTERNS = frozenset(("rocdoctor/parsers/logs/message_match.py", "rocdoctor/paste/passage_roles.py"))
+_QUOTED = re.compile(r"^\s*(?:- )?[\"']?(?:match|not|example|counter|examples|line)[\"']?:")
+
+
+def _strings(path: Path) -> Iterator[tuple[int, str]]:
+    """The string literals of a module; an f-string as one, with {} for its values. A check's docstring is its page."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    seen: set[int] = set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        page = isinstance(node, ast.Module) and path.parent.name == "checks"
+        first = body[0] if isinstance(body, list) and body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and not page:
+            seen.add(id(first.value))  # a docstring
+        if isinstance(node, ast.JoinedStr):
+            seen.update(map(id, node.values))
+            yield node.lineno, "".join(str(one.value) if isinstance(one, ast.Constant) else "{}" for one in node.values)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen:
+            yield node.lineno, node.value
+
+
+def _shown() -> Iterator[tuple[str, int, str]]:
+    for folder in ("rocdoctor", "checks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
+            if name not in _PATTERNS:
+                yield from ((name, line, text) for line, text in _strings(path) if " " in text)
+    tables = sorted((ROOT / "rocdoctor" / "knowledge" / "tables").glob("*.yaml"))
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    for path in (*tables, *pages, ROOT / "README.md", ROOT / "SECURITY.md"):
+        for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if path.suffix == ".md" or not _QUOTED.match(text):
+                yield str(path.relative_to(ROOT)), line, text
+
+
+def test_words_that_native_readers_stumble_over_are_not_used() -> None:
+    found = []
+    for name, line, text in _shown():
+        if _ANY.search(text):
+            for pattern, better in BETTER.items():
+                hit = re.search(pattern, text)
+                if hit:
+                    found.append(f"{name}:{line}: {hit[0]!r}: write {better!r}")
+    assert not found, "\n".join(found)
