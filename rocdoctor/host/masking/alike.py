@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from itertools import cycle
 
-from rocdoctor.host.masking.rules import load_tables
+from rocdoctor.host.masking.any_digits import digits_tell
+from rocdoctor.host.masking.columns import compares_lines
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
 
 _FEW = 4  # lines that are alike, for which judging them by one is not worth its time
 _MOST = 100_000
 _DIGIT = regex(r"[0-9]")
-_NUMBERED = regex(r"(?<![\\{,\[\w-])[A-Za-z_]{2,20}[0-9][a-z]?|(?<![\w\\])[ks][0-9][a-z]?(?!\w)")  # krb5, k8s
 _RANDOM = "7391846257938164"  # no 0, and nothing twice in a row
 # Addresses, ids and codes, in a line whose digits are all 0.
 _TELLING = regex(
@@ -35,15 +34,53 @@ _IDS = (
 )
 
 
-@lru_cache(maxsize=1)
-def _telling_words() -> tuple[str, ...]:
-    """What stands in lines whose digits tell, in lower case, with digits made equal: formats and names with a digit."""
-    tables = load_tables()
-    words = {word for word, _ in tables.literals if _DIGIT.search(word)}
-    words.update(word for place in tables.places for word in place.words if _NUMBERED.search(word))
-    expressions = [*(one.expression for one in tables.places), *(one.expression for one in tables.secrets)]
-    words.update(word.lower() for expression in expressions for word in _NUMBERED.findall(expression))
-    return (*_IDS, *sorted(set(map(alike, words))))
+# The address of a PCI device: its letters are digits too.
+_PCI = regex(r"(?<![0-9A-Za-z:.-])[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![0-9A-Za-z:.-])")
+
+
+class QuietTexts:
+    """Short texts that nothing changes, known by their shapes: a machine answers hundreds of questions alike.
+
+    A shape that comes a second time is judged, together with all others that were seen since: one by one each would
+    cost all rules. Not thread-safe on its own.
+    """
+
+    LONGEST = 4000
+
+    def __init__(self, unchanged: Callable[[list[str]], list[bool]]) -> None:
+        self._unchanged = unchanged  # whether texts stay as they are where nothing is known of names
+        self._known: dict[str, bool] = {}
+        self._seen: dict[str, str] = {}  # texts by their shapes that stayed once
+
+    def holds(self, text: str) -> bool:
+        """Whether nothing changes a text in which no known name stands."""
+        shape = _shape(text)
+        if shape in self._seen:
+            self._judge()
+        return self._known.get(shape, False)
+
+    def stayed(self, text: str) -> None:
+        """Remembers a text that masking left as it is."""
+        if len(text) > self.LONGEST:
+            return
+        shape = _shape(text)
+        if shape not in self._known and shape not in self._seen:
+            if _may_be(shape):
+                self._seen[shape] = text
+            else:
+                self._known[shape] = False
+
+    def _judge(self) -> None:
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        quiet = self._unchanged([_loud(text) for text in self._seen.values()])
+        self._known.update(zip(self._seen, quiet, strict=True))
+        self._seen.clear()
+
+
+def _shape(text: str) -> str:
+    shape = alike(text)
+    return _PCI.sub("0000:00:00.0", shape) if ":" in shape else shape
 
 
 class KnownShapes:
@@ -51,7 +88,6 @@ class KnownShapes:
 
     def __init__(self, masked: Callable[[list[str]], list[str]]) -> None:
         self._masked = masked  # what lines become that nothing is known of
-        self._words = _telling_words()
         self._inert: dict[str, bool] = {}
 
     def parted(self, lines: Sequence[str]) -> tuple[list[int], dict[int, list[int]]]:
@@ -72,7 +108,7 @@ class KnownShapes:
                 if shape in first:
                     waiting[first[shape]].append(at)
                     continue
-                if self._may_be(shape):
+                if _may_be(shape):
                     first[shape] = at
                     waiting[at] = []
                 else:
@@ -98,9 +134,12 @@ class KnownShapes:
             self._inert.clear()
         self._inert[shape] = inert
 
-    def _may_be(self, shape: str) -> bool:
-        low = shape.lower()
-        return not any(word in low for word in self._words) and not _TELLING.search(shape)
+
+def _may_be(shape: str) -> bool:
+    """Whether the digits of a shape cannot tell anything."""
+    low = shape.lower()
+    telling = any(word in low for word in _IDS) or _TELLING.search(shape) or compares_lines(shape)
+    return not (telling or digits_tell(shape))
 
 
 def _loud(line: str) -> str:

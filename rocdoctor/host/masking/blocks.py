@@ -96,7 +96,7 @@ def _behind_prefixes(text: str, tables: MaskingTables, note: Note, prefixes: int
         if end - at > 1:
             inner = "\n".join(line[len(prefix) :] for line in lines[at:end])
             low = inner.lower()
-            if any(stem in low for stem in tables.stems) or any(word in low for word, _ in tables.span_literals):
+            if any(stem in low for stem in tables.stems) or any(word in low for word in tables.span_literals):
                 masked = mask_blocks(inner, tables, note, prefixes)
                 out += [prefix + line for line in masked.split("\n")]
                 at = end

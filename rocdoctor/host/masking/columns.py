@@ -288,6 +288,11 @@ def _cell(cell: str, kind: str, replaced: Replaced) -> str:
     return cell.replace(value, replaced(kind, value), 1)
 
 
+def compares_lines(text: str) -> bool:
+    """Whether lines are judged by whether others say the same: then the numbers in their names tell."""
+    return "\n" in text and any(_ANSWER.match(line) for line in text.split("\n"))
+
+
 def _answers(text: str, common: Collection[str], replaced: Replaced) -> str:
     """Lines of several machines replaced, where the same is said of names that differ in their numbers alone."""
     head = text[:2000].split("\n", _FIRST_LINES)[:_FIRST_LINES]

@@ -41,11 +41,8 @@ _PROSE = regex(
 
 def mask_commands(text: str, tables: MaskingTables, note: Note, present: Collection[str] | None) -> str:
     """The text without the secrets of command lines; ``present`` are the words in it, where they are known."""
-    low = text.lower() if present is None else ""
-    for rule in tables.commands:
-        words = [word for word in rule.words if (word in low if present is None else word in present)]
-        if words:
-            text = _masked(rule, text, words, tables, note)
+    for rule, words in list(tables.commands_for(text.lower() if present is None else "", present)):
+        text = _masked(rule, text, words, tables, note)
     if ("|" in text or "<(" in text) and ("echo " in text or "printf " in text):
         text = sub_lines(_SAID, lambda match: _said(match, tables, note), text, ("echo ", "printf "))
     return text

@@ -116,9 +116,10 @@ def _changes(text: str, tables: MaskingTables) -> bool:
     low = text.lower()
     return any(
         tables.secrets[number].pattern.match(text[at.start() :])
-        for word, number in tables.literals
+        for word, numbers in tables.literals.items()
         if len(word) > 2 and word in low
         for at in islice(re.finditer(re.escape(word), low), 5)
+        for number in numbers
     )
 
 

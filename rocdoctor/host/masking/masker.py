@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
-from rocdoctor.host.masking.alike import KnownShapes
+from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
 from rocdoctor.host.masking.blocks import mask_blocks
 from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
 from rocdoctor.host.masking.ids import (
@@ -73,6 +74,7 @@ class Masker:
         self._values = KnownValues()
         self._lines: dict[str, str] = {}
         self._alike = KnownShapes(lambda lines: Masker().masked_lines(lines))
+        self._quiet = QuietTexts(lambda texts: Masker().unchanged(texts))
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
         self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
         self._grown = 0  # grows with every secret value that is masked everywhere from then on
@@ -167,8 +169,22 @@ class Masker:
             if masked not in self._numbered:
                 return masked
             self.numbered.add(question)
-        if is_plain(text) and not serial_question(question):
+        plain = not serial_question(question)
+        if plain and is_plain(text):
             return self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
+        if plain and self._is_quiet(text):
+            return text
+        made = self._masked(text, question)
+        if made == text:
+            self._quiet.stayed(text)
+        return made
+
+    def _is_quiet(self, text: str) -> bool:
+        """Whether a text is like others that nothing changes, and no known name stands in it."""
+        return len(text) <= QuietTexts.LONGEST and self._quiet.holds(text) and self._known_gone(text) == text
+
+    def _masked(self, text: str, question: str) -> str:
+        """The text after all steps of masking."""
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
         lines = self._passed(text)
@@ -187,12 +203,22 @@ class Masker:
             lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
         return "\n".join(lines)
 
-    def _passed(self, text: str) -> list[str]:
-        """The lines of the text after each step of masking was taken once."""
+    def unchanged(self, texts: list[str]) -> list[bool]:
+        """For each text whether masking leaves it as it is; all lines are masked together."""
+        kept = [self._over_lines(text) == text for text in texts]
+        lines = iter(self.masked_lines("\n".join(texts).split("\n")))
+        made = ["\n".join(islice(lines, text.count("\n") + 1)) for text in texts]
+        return [same and one == text for same, one, text in zip(kept, made, texts, strict=True)]
+
+    def _over_lines(self, text: str) -> str:
+        """The text after the steps that look at more than single lines."""
         text = self._names.mask_prompted(text, masked_secret(self._note))
         text = mask_blocks(text, self._tables, self._note)
-        text = self._names.mask_columns(text)
-        lines = text.split("\n")
+        return self._names.mask_columns(text)
+
+    def _passed(self, text: str) -> list[str]:
+        """The lines of the text after each step of masking was taken once."""
+        lines = self._over_lines(text).split("\n")
         different = dict.fromkeys(lines)
         known: dict[str, str] = {}  # not all of them stay in what is kept for other texts
         stale: dict[str, str] = {}
@@ -236,10 +262,13 @@ class Masker:
 
     def _bare(self, lines: list[str]) -> list[str]:
         """The lines with what is known of names and secrets replaced; nothing is counted."""
+        return self._known_gone("\n".join(lines)).split("\n")
+
+    def _known_gone(self, text: str) -> str:
         totals = dict(self._pseudonyms.totals)
-        text = self._values.mask(self._names.mask_plain("\n".join(lines)), self._pseudonyms.note)
+        text = self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
         self._pseudonyms.totals = totals
-        return text.split("\n")
+        return text
 
     def _mask_slabs(self, fresh: list[str], known: dict[str, str], stale: dict[str, str]) -> dict[str, str]:
         """What the lines became, also where a name was learned since; ``known`` and ``stale`` are told it too."""

@@ -99,7 +99,8 @@ def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str], frozenset
     """Words of up to three signs, of four, of five, and the beginnings of longer ones; digits are made equal."""
     tables = load_tables()
     words = {
-        *(literal for literal, _ in tables.literals + tables.span_literals),
+        *tables.literals,
+        *tables.span_literals,
         *tables.stems,
         *_WORDS,
         *PATH_WORDS,

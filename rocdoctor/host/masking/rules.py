@@ -90,7 +90,7 @@ class MaskingTables:
     """All tables: ``env_names`` maps a variable to what its value is, ``env_numbered`` are names that end in a number.
     What is neither is dropped.
 
-    ``literals``: each literal with the number of its rule, so that a text is asked once for each; ``span_literals``
+    ``literals``: each literal with the numbers of its rules, so that a text is asked once for each; ``span_literals``
     are those of rules that reach over line ends.
     """
 
@@ -106,12 +106,13 @@ class MaskingTables:
     places_of: Mapping[str, tuple[int, ...]]
     secrets: tuple[SecretRule, ...]
     commands: tuple[CommandRule, ...]
+    commands_of: Mapping[str, tuple[int, ...]]
     prints: tuple[tuple[frozenset[str], str], ...]  # the words of a command, and what it prints
-    literals: tuple[tuple[str, int], ...]
-    span_literals: tuple[tuple[str, int], ...]
-    span_words: tuple[str, ...]
+    literals: Mapping[str, tuple[int, ...]]
+    span_literals: Mapping[str, tuple[int, ...]]
     always: tuple[int, ...]
     words: Mapping[str, tuple[tuple[str, str], ...]]
+    short_words: Mapping[int, Mapping[str, tuple[str, ...]]]
     keyword: re.Pattern[str]
     stems: tuple[str, ...]
     stem: re.Pattern[str]
@@ -130,42 +131,85 @@ class MaskingTables:
 
     def rules_for(self, text: str, span: bool, present: Collection[str] | None = None) -> list[SecretRule]:
         """The rules of which a literal occurs in the text; ``present`` are the words in it, where they are known."""
-        literals = self.span_literals if span else self.literals
+        rules = self.span_literals if span else self.literals
         if present is None:
             low = text.lower()
-            words = self.span_words if span else {literal for literal, _ in literals}
-            present = {word for word in words if word in low}
-            found = {number for literal, number in literals if literal in present} if present else set()
-        else:
-            found = {number for literal, number in literals if literal in present}
+            present = [word for word in rules if word in low]
+        found = {number for word in present for number in rules.get(word, ())}
         if not span:
             found.update(self.always)
         return [self.secrets[number] for number in sorted(found)]
+
+    def commands_for(self, low: str, present: Collection[str] | None) -> Iterator[tuple[CommandRule, list[str]]]:
+        """The rules for programs that may be called in a text in lower case, with those of their words that occur."""
+        if present is None:
+            present = {word for word in self.commands_of if word in low}
+        for number in sorted({number for word in present for number in self.commands_of.get(word, ())}):
+            rule = self.commands[number]
+            yield rule, [word for word in rule.words if word in present]
 
     def words_in(self, low: str) -> frozenset[str]:
         """Which of the words of rules and places may occur in a text in lower case.
 
         Hundreds are asked at once: only those whose first signs occur are searched. Long texts repeat themselves, so
-        their different lines are asked, with the digits made equal.
+        their different lines are asked, with the digits made equal, and of long lines their different pieces.
         """
-        shapes = "\n".join(set(low.translate(_SHAPE).split("\n"))) if len(low) > _LONG else low.translate(_SHAPE)
+        shapes = _different(low.translate(_SHAPE)) if len(low) > _LONG else low.translate(_SHAPE)
         beginnings = {shapes[at : at + _START] for at in range(len(shapes))}
-        found = [one for start in beginnings & self.words.keys() for one in self.words[start]]
-        return frozenset(word for word, shape in (*found, *self.words[""]) if shape in shapes)
+        found = [
+            word for start in beginnings & self.words.keys() for word, shape in self.words[start] if shape in shapes
+        ]
+        for size, words in self.short_words.items():
+            for start in {start[:size] for start in beginnings} & words.keys():
+                found += words[start]
+        return frozenset(found)
 
 
 _LONG = 2000
 _START = 4
+_PIECE = 240  # signs: what repeats itself after 2, 3, 4, ... of them has few different pieces
+_OVERLAP = 40  # more than the longest word
 _SHAPE = str.maketrans("123456789", "000000000")
 
 
+def _different(shapes: str) -> str:
+    """The different lines, and of long ones the different pieces, which overlap so that no word is cut."""
+    found: set[str] = set()
+    for line in set(shapes.split("\n")):
+        if len(line) <= 2 * _PIECE:
+            found.add(line)
+        else:
+            found.update(line[at : at + _PIECE + _OVERLAP] for at in range(0, len(line), _PIECE))
+    return "\n".join(found)
+
+
 def _by_start(words: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Words with their shapes by their first signs; those that are shorter under ""."""
-    found: dict[str, list[tuple[str, str]]] = {"": []}
+    """Words that are not short with their shapes, by their first signs."""
+    found: dict[str, list[tuple[str, str]]] = {}
     for word in dict.fromkeys(words):
         shape = word.translate(_SHAPE)
-        found.setdefault(shape[:_START] if len(shape) >= _START else "", []).append((word, shape))
+        if len(shape) >= _START:
+            found.setdefault(shape[:_START], []).append((word, shape))
     return {start: tuple(rows) for start, rows in found.items()}
+
+
+def _short(words: Iterable[str]) -> dict[int, dict[str, tuple[str, ...]]]:
+    """By their lengths: the shapes of short words, and the words that have each."""
+    found: dict[int, dict[str, tuple[str, ...]]] = {}
+    for word in dict.fromkeys(words):
+        if len(word) < _START:
+            known = found.setdefault(len(word), {})
+            shape = word.translate(_SHAPE)
+            known[shape] = (*known.get(shape, ()), word)
+    return found
+
+
+def _numbers(rows: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
+    """The numbers of each word."""
+    found: dict[str, tuple[int, ...]] = {}
+    for word, number in rows:
+        found[word] = (*found.get(word, ()), number)
+    return found
 
 
 DROPPED = "<dropped>"
@@ -213,10 +257,7 @@ def load_tables() -> MaskingTables:
     places = tuple(
         PlaceRule(str(one["kind"]), tuple(_names(one["words"])), str(one["pattern"])) for one in data["places"]
     )
-    places_of: dict[str, tuple[int, ...]] = {}
-    for number, place in enumerate(places):
-        for word in place.words:
-            places_of[word] = (*places_of.get(word, ()), number)
+    places_of = _numbers((word, number) for number, place in enumerate(places) for word in place.words)
     commands = tuple(
         CommandRule(
             tuple(_names(one.get("words", [str(one["program"]).split(" ")[0].lower()]))),
@@ -232,9 +273,10 @@ def load_tables() -> MaskingTables:
         for one in data["commands"]
     )
     literals, span_literals = (
-        tuple((word, number) for number, rule in enumerate(rules) if rule.span is span for word in rule.literals)
+        _numbers((word, number) for number, rule in enumerate(rules) if rule.span is span for word in rule.literals)
         for span in (False, True)
     )
+    words = [*literals, *places_of, *(word for command in commands for word in command.words)]
     names = data["secret_names"]
     groups = "|".join(f"(?P<{kind}>{'|'.join(names[kind])})" for kind in ("strong", "medium", "weak"))
     inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
@@ -251,18 +293,13 @@ def load_tables() -> MaskingTables:
         places_of,
         rules,
         commands,
+        _numbers((word, number) for number, command in enumerate(commands) for word in command.words),
         tuple((frozenset(_names(one["words"])), str(one["what"])) for one in data["prints"]),
         literals,
         span_literals,
-        tuple(dict.fromkeys(word for word, _ in span_literals)),
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
-        _by_start(
-            [
-                *(word for word, _ in literals),
-                *(word for place in places for word in place.words),
-                *(word for command in commands for word in command.words),
-            ]
-        ),
+        _by_start(words),
+        _short(words),
         re.compile(groups, re.IGNORECASE | re.ASCII),
         tuple(_names(names["stems"])),
         re.compile("|".join(map(re.escape, _names(names["stems"])))),
@@ -311,26 +348,14 @@ def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
     Searching for plain words first and running an expression on these lines alone is ten times faster on kernel logs.
     """
     low = lower(text)
-    nexts = {stem: at for stem in stems if (at := low.find(stem)) >= 0}
-    while len(nexts) > 1:
-        first = min(nexts.values())
-        start = low.rfind("\n", 0, first) + 1
-        end = low.find("\n", first)
-        end = len(low) if end < 0 else end + 1
-        yield start, end
-        for stem, at in list(nexts.items()):
-            if at < end:
-                at = low.find(stem, end)
-                if at < 0:
-                    del nexts[stem]
-                else:
-                    nexts[stem] = at
-    for stem, at in nexts.items():  # the one that is left, in a hurry
+    ends: dict[int, int] = {}
+    for stem in stems:
+        at = low.find(stem)
         while at >= 0:
-            start = low.rfind("\n", 0, at) + 1
             end = low.find("\n", at) + 1 or len(low)
-            yield start, end
+            ends[low.rfind("\n", 0, at) + 1] = end
             at = low.find(stem, end)
+    yield from sorted(ends.items())
 
 
 def sub_lines(

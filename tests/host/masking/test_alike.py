@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
+from rocdoctor.host.masking import alike, any_digits
 from rocdoctor.host.masking import masker as masking
-from rocdoctor.host.masking.alike import KnownShapes
+from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
 from rocdoctor.host.masking.masker import Masker
+from rocdoctor.host.masking.rules import example, load_tables
 from tests.host.masking import written
 
 # Pseudonyms follow the order in which names are met.
@@ -103,3 +105,91 @@ def test_what_is_known_of_shapes_is_bounded() -> None:
     lines = [f"word{'x' * (n // 9)} {n}" for n in range(90)]
     assert known.judge(lines, [True] * len(lines)) == [True] * len(lines)
     assert known.parted(lines) == ([], {})
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many lines each step of masking was asked to look at."""
+    asked: list[int] = []
+    plain = Masker.masked_lines
+
+    def counted(self: Masker, fresh: list[str]) -> list[str]:
+        asked.append(len(fresh))
+        return plain(self, fresh)
+
+    monkeypatch.setattr(Masker, "masked_lines", counted)
+    return asked
+
+
+def test_answers_that_differ_in_digits_alone_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _counted(monkeypatch)
+    masker = Masker()
+    forms = (
+        "read /sys/bus/pci/devices/0000:%x%x:00.0/uevent",
+        "PCI_SLOT_NAME=0000:%x%x:00.0",
+        "Node %d MemTotal: %d kB",
+    )
+    answers = [form % (one % 16, one % 8) for one in range(60) for form in forms]
+    assert [masker.mask_text(one) for one in answers] == answers
+    assert len(asked) <= 8
+
+
+@pytest.mark.parametrize(("dull", "telling"), _DIGITS_DECIDE)
+def test_an_answer_whose_digits_tell_is_not_judged_by_another(dull: str, telling: str) -> None:
+    masker = Masker()
+    for one in (dull, dull.replace("0", "1"), dull.replace("0", "2")):
+        masker.mask_text(one)
+    assert telling not in masker.mask_text(telling)
+
+
+def test_a_name_that_is_learned_later_is_masked_in_answers_that_nothing_changed_before() -> None:
+    masker = Masker()
+    answers = [f"Task {number} of Kowalsk ran" for number in range(9)]
+    assert [masker.mask_text(one) for one in answers] == answers
+    masker.learn(user="kowalsk")
+    assert masker.mask_text("Task 10 of Kowalsk ran") == "Task 10 of user-1 ran"
+
+
+def test_what_is_known_of_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "_MOST", 3)
+    quiet = QuietTexts(lambda texts: [True] * len(texts))
+    for number in range(12):
+        quiet.stayed("Word" + "x" * number)
+        assert quiet.holds("Word" + "x" * number)
+    quiet.stayed("Word 1.2.3.4")
+    assert not quiet.holds("Word 1.2.3.4")
+    quiet.stayed("Long " * QuietTexts.LONGEST)
+    assert not quiet.holds("Long " * QuietTexts.LONGEST)
+
+
+def test_no_form_is_hidden_by_an_answer_with_other_digits() -> None:
+    hidden = [*written.secrets().values(), *written.identities().values()]
+    told = []
+    for text, secret in [row for rows in hidden for row in rows if re.search(r"\d", row[0].replace(row[1], ""))][::3]:
+        masker = Masker()
+        for digit in "012":
+            masker.mask_text(re.sub(r"\d", digit, text))
+        if secret in masker.mask_text(text) and secret not in Masker().mask_text(text):
+            told.append(text)
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "wide"),
+    [
+        (r"v1\.\d{1,2}[ab](?=x)", r"v[0-9]\.\d{1,2}[ab](?=x)"),
+        (r"(?:SK|AC)[0-9a-f]{32}", r"(?:SK|AC)[0-9a-f]{32}"),
+        (r"[12346]\d{4}|[A-Z2-7_-]\x1b[^1]", r"[0-9]\d{4}|[0-9A-Z_-]\x1b[^1]"),
+    ],
+)
+def test_an_expression_takes_any_digit_where_it_has_one(expression: str, wide: str) -> None:
+    assert any_digits.any_digit(expression) == wide
+
+
+def test_all_rules_compile_with_any_digit_and_fit_what_they_fitted() -> None:
+    tables = load_tables()
+    for rule in tables.secrets:
+        wide = re.compile(any_digits.any_digit(rule.expression))
+        for text in (example(one)[0] for one in rule.examples):
+            assert rule.pattern.search(text) is None or wide.search(text), rule.expression
+    for place in tables.places:
+        re.compile(any_digits.any_digit(f"(?m:{place.expression})"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rocdoctor.host.masking import rules
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.masking.rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
@@ -66,3 +67,17 @@ def test_what_a_diagnosis_needs_stays(text: str) -> None:
 def test_there_are_enough_of_them() -> None:
     assert len(RULES) >= 100
     assert len(load_table("masking")["kept"]) >= 60
+
+
+def test_a_word_is_found_wherever_it_stands_in_a_long_line() -> None:
+    tables = load_tables()
+    words = [*tables.literals, *tables.places_of, *tables.commands_of]
+    assert max(map(len, words)) < rules._OVERLAP
+    for at in range(rules._PIECE - 40, rules._PIECE + 40):
+        assert {"config set", "hf_"} <= tables.words_in("x" * at + "config set" + "y" * 2000 + "hf_" + "z" * at)
+    assert not {"config set", "hf_"} & tables.words_in("config se" + "x" * 3000 + "hf-")
+
+
+@pytest.mark.parametrize("piece", ["key=", "://a:", "Aa0/x.", "token: "])
+def test_of_a_line_that_repeats_itself_few_pieces_are_looked_at(piece: str) -> None:
+    assert len(rules._different(piece * 100_000)) < 10_000

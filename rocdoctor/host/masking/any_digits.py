@@ -1,0 +1,89 @@
+"""Rules that hold a digit, asked whether they would fit a text with other digits: ``lynx[01-04]``, ``100000:65536``.
+
+What changes nothing in a text changes nothing in one that differs in its digits alone, but for these rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from rocdoctor.host.masking.rules import load_tables
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import alike
+
+_PARTS = regex(
+    r"\\x..|\\u....|\\.|\{\d{1,5}(?:,\d{0,5})?\}|\[\^?\]?(?:\\.|[^\]\\])*\]|[0-9]|[^\\\[{0-9()]+|.", re.DOTALL
+)
+_RANGE = regex(r"(?P<e>\\x..|\\u....)|\d-\d|\d")
+_NOT = regex(r"\(\?<?!")
+
+
+@lru_cache(maxsize=1024)
+def any_digit(expression: str) -> str:
+    """The expression with any digit where it has one; itself where it has none."""
+    return "".join(_part(part[0]) for part in _PARTS.finditer(expression))
+
+
+def _part(part: str) -> str:
+    if part.isdigit():
+        return "[0-9]"
+    if part[0] != "[" or part[1:2] == "^" or "0-9" in part or r"\d" in part:
+        return part
+    rest = _RANGE.sub(lambda one: one["e"] or "", part[1:-1])
+    return part if rest == part[1:-1] else f"[0-9{rest}]"
+
+
+@lru_cache(maxsize=1)
+def _expressions() -> tuple[dict[str, list[str]], list[str]]:
+    """By their words the expressions of rules that treat digits differently; and those of rules without a word."""
+    tables = load_tables()
+    rows: list[tuple[tuple[str, ...], str]] = [
+        *((rule.literals, rule.expression) for rule in tables.secrets),
+        *((place.words, f"(?m:{place.expression})") for place in tables.places),
+        *((command.words, re.escape(command.program)) for command in tables.commands),
+    ]
+    found: dict[str, list[str]] = {}
+    for words, expression in rows:
+        wide = any_digit(expression)
+        told = any(any(map(str.isdigit, word)) for word in words)
+        if wide == expression and not told:
+            continue
+        # Where a digit must not stand, any digit would be too few texts.
+        wide = "" if wide != expression and any(map(str.isdigit, "".join(_forbidden(expression)))) else wide
+        for word in words or ("",):
+            found.setdefault(word, []).append(wide)
+    return found, found.pop("", [])
+
+
+def _forbidden(expression: str) -> Iterator[str]:
+    """What an expression says must not stand somewhere, without its classes and numbers of times."""
+    for start in _NOT.finditer(expression):
+        depth = 1
+        for part in _PARTS.finditer(expression, start.end()):
+            depth += {"(": 1, ")": -1}.get(part[0], 0)
+            if depth <= 0:
+                break
+            if any_digit(part[0]) != part[0]:
+                yield part[0]
+
+
+@lru_cache(maxsize=1)
+def _span_words() -> tuple[tuple[str, str], ...]:
+    """The words of rules that reach over line ends, with their digits made equal too."""
+    return tuple((word, alike(word)) for word in load_tables().span_literals)
+
+
+def digits_tell(shape: str) -> bool:
+    """Whether a rule may fit a line, whose digits are all 0, with some digits and not with others."""
+    by_word, always = _expressions()
+    tables, low = load_tables(), shape.lower()
+    present = [*tables.words_in(low), *(word for word, zeros in _span_words() if zeros in low)]
+    wide = [*always, *(one for word in present for one in by_word.get(word, ()))]
+    return any(_compiled(one).search(shape) for one in dict.fromkeys(wide))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
