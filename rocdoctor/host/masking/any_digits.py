@@ -14,7 +14,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
 
 _PARTS = regex(
-    r"\\x..|\\u....|\\.|\{\d{1,5}(?:,\d{0,5})?\}|\[\^?\]?(?:\\.|[^\]\\])*\]|[0-9]|[^\\\[{0-9()]+|.", re.DOTALL
+    r"\\x..|\\u....|\\.|\{\d{1,5}(?:,\d{0,5})?\}|\[\^?\]?(?:\\.|[^\]\\]){0,200}\]|[0-9]|[^\\\[{0-9()]+|.", re.DOTALL
 )
 _RANGE = regex(r"(?P<e>\\x..|\\u....)|\d-\d|\d")
 _NOT = regex(r"\(\?<?!")

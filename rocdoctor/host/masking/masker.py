@@ -25,7 +25,7 @@ from rocdoctor.host.masking.ids import (
     serial_question,
 )
 from rocdoctor.host.masking.names import Names
-from rocdoctor.host.masking.needs_masking import is_plain
+from rocdoctor.host.masking.needs_masking import is_numbers, is_plain
 from rocdoctor.host.masking.network import mask_emails, mask_net
 from rocdoctor.host.masking.prompted import masked_secret
 from rocdoctor.host.masking.rules import DROPPED, VALUE_TOKEN, load_tables
@@ -187,7 +187,7 @@ class Masker:
         """The text after all steps of masking."""
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
-        lines = self._passed(text)
+        lines = self._numbers(text) if is_numbers(text) else self._passed(text)
         before = text.split("\n") if _OWN in "\n".join(lines) else lines
         for _ in range(_MOST_PASSES):  # what is beside a replaced secret may tell more than the secret did
             same = len(before) == len(lines)  # a key of many lines becomes one
@@ -202,6 +202,12 @@ class Masker:
             self.numbered.add(question)
             lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
         return "\n".join(lines)
+
+    def _numbers(self, text: str) -> list[str]:
+        """The lines of a text of numbers alone, which may be ids that others are seen to be."""
+        lines = self._values.mask(text, self._pseudonyms.note).split("\n")
+        self._numbered.update(line for line in lines if next(bare_numbers(line), None) is not None)
+        return lines
 
     def unchanged(self, texts: list[str]) -> list[bool]:
         """For each text whether masking leaves it as it is; all lines are masked together."""

@@ -19,6 +19,8 @@ _NOTABLE = regex(
 )
 # Paths of the kernel in which a word stands that names a machine elsewhere; digits are 0.
 _OF_KERNEL = regex(r"/topology/nodes(?=/0{1,4}(?:/|$))|(?<=/numa_)node$|^node(?=_(?:from|to) 0{1,5}$)", re.MULTILINE)
+# Addresses of PCI devices and nodes of GPUs: what stands in most questions, and tells nothing; digits are 0.
+_DEVICE = regex(r"(?<![0-9A-Za-z:.-])[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0(?![\w:.-])|/renderD(?:0{1,4}|\*)(?![\w.-])")
 # Words that any step of masking looks for, beyond those of the tables.
 _WORDS = (
     "://",
@@ -118,9 +120,18 @@ def is_plain(text: str) -> bool:
     return len(text) <= _LONGEST and _plain_shape(text.translate(_DIGITS))
 
 
+_NUMBERS = regex(r"(?![0-9 \t\n]*(?:[0-9]{20}|(?:[0-9]{2} ){12}))[0-9 \t\n]*")  # such may be letters in hexadecimal
+
+
+def is_numbers(text: str) -> bool:
+    """Whether a text is nothing but numbers: they may be ids, and nothing else."""
+    return _NUMBERS.fullmatch(text) is not None
+
+
 @lru_cache(maxsize=4096)
 def _plain_shape(text: str) -> bool:
     """Whether a text is plain whatever its digits are: captures have few shapes and many numbers."""
+    text = _DEVICE.sub("\n", text)
     if _NOTABLE.search(text):
         return False
     text = _OF_KERNEL.sub("\n", text)
