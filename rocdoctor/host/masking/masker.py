@@ -16,6 +16,7 @@ from itertools import islice
 from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
 from rocdoctor.host.masking.blocks import mask_blocks
 from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
+from rocdoctor.host.masking.escapes import mask_seen
 from rocdoctor.host.masking.ids import (
     Pseudonyms,
     bare_numbers,
@@ -132,7 +133,7 @@ class Masker:
         with self._lock:
             if question and _HOST_QUESTION.search(question):
                 self._names.learn_host(text.strip().split("\n", 1)[0])
-            return self._mask(text, question)
+            return mask_seen(text, lambda part: self._mask(part, question))
 
     def mask_env(self, pairs: Mapping[str, str]) -> dict[str, str]:
         """The environment with every name, and values only for listed names (others ``<dropped>``), masked.
@@ -367,4 +368,4 @@ class Masker:
                 value = self._names.proxy_value(value)
             elif kind == "user":
                 value = self._names.user_value(value)
-            return self._mask(value, "")
+            return mask_seen(value, lambda part: self._mask(part, ""))
