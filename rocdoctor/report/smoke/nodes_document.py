@@ -131,28 +131,54 @@ def as_json(outcome: NodeOutcome) -> dict[str, Any]:
 _ADDRESS = regex(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w)|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))")
 
 
+_LINK_LOCAL = ipaddress.IPv4Network("169.254.0.0/16")
+
+
 def discreet(value: Any, names: Sequence[str] = (), masker: Masker | None = None) -> Any:
     """The same text or JSON without public addresses, these host names, secrets and identities: reports are posted.
 
-    Addresses of private networks stay: they are what must be mended, and tell nobody who somebody is.
+    Addresses of private networks stay: they are what must be mended, and tell nobody who somebody is. What a later
+    text tells of people and machines is masked in the earlier ones too.
     """
+    before = None if masker is None else masker.learned()
+    made = _discreet(value, names, masker)
+    return made if masker is None or masker.learned() == before else _discreet(value, names, masker)
+
+
+def _discreet(value: Any, names: Sequence[str], masker: Masker | None) -> Any:
     if isinstance(value, dict):
-        return {key: discreet(one, names, masker) for key, one in value.items()}
+        return {key: _discreet(one, names, masker) for key, one in value.items()}
     if isinstance(value, list):
-        return [discreet(one, names, masker) for one in value]
+        return [_discreet(one, names, masker) for one in value]
     if not isinstance(value, str):
         return value
     for name in filter(None, names):
         value = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "(host name)", value)
-    parts, at = [], 0
-    for found in _ADDRESS.finditer(value):
-        parts += [_masked(value[at : found.start()], masker), "(public address)" if _is_public(found[0]) else found[0]]
-        at = found.end()
-    return "".join((*parts, _masked(value[at:], masker)))
+    kept: dict[str, str] = {}
+    value = _ADDRESS.sub(lambda found: _stand_in(found[0], kept), value)
+    if masker is not None:
+        value = masker.mask_text(value)
+    return _ADDRESS.sub(lambda found: kept.get(found[0], found[0]), value)
 
 
-def _masked(text: str, masker: Masker | None) -> str:
-    return text if masker is None else masker.mask_text(text)
+def _stand_in(text: str, kept: dict[str, str]) -> str:
+    """An address that masking leaves, for one that stays or is public: the words around it tell more than without one.
+
+    What is no address, or holds that of a network card, is left to masking.
+    """
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text
+    number = len(kept) + 1
+    if isinstance(address, ipaddress.IPv4Address):
+        new = str(_LINK_LOCAL[number % _LINK_LOCAL.num_addresses])
+    elif not address.is_global and "ff:fe" in address.exploded:
+        return text
+    else:
+        new = f"2001:db8:5eed::{number:x}"
+    kept[new] = "(public address)" if _is_public(text) else text
+    return new
 
 
 def _is_public(text: str) -> bool:

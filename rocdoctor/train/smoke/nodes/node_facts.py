@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocdoctor import __version__
 from rocdoctor.host.masking.own_names import own_masker
+from rocdoctor.host.masking.rules import DROPPED
 from rocdoctor.knowledge.lookup import env_names
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
@@ -38,6 +39,7 @@ _T = TypeVar("_T")
 VERSION_NAMES = ("rocdoctor", "python", "torch", "hip", "cuda")
 # Settings of the communication libraries: they must agree among nodes, or are the reason why nodes do not talk.
 PREFIXES = ("NCCL_", "RCCL_", "GLOO_", "TP_SOCKET", "TORCH_NCCL_", "UCX_", "FI_")
+_INTERFACES = ("TP_SOCKET_IFNAME",)
 _MAX_VALUE = 200
 _VARIABLE = regex(r"[A-Z][A-Z0-9_]{1,79}")
 _VERSION = regex(r"[\w.+-]{1,60}")
@@ -158,8 +160,9 @@ def disclosed(one: NodeFacts, key: str, masker: Masker | None = None) -> NodeFac
 
 
 def _told(name: str, value: str, key: str, masker: Masker) -> str:
-    shown = masker.mask_text(f"{name}={value}").partition("=")[2]
-    if name in env_names() or name.startswith("TP_SOCKET"):
+    listed = masker.mask_env({name: value})[name]  # knows which of them name machines
+    shown = masker.mask_text(f"{name}={value}").partition("=")[2] if listed == DROPPED else listed
+    if name in env_names() or name in _INTERFACES:
         if shown == value:
             return value
     else:
