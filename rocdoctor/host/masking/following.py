@@ -26,7 +26,8 @@ _MOST_BEHIND = 3
 _GOES_ON = regex(
     r"(?P<n>[A-Za-z_$@][\w.$-]{0,60})[\"'\]]{0,2}(?::[ \t]{0,4}[\w&<>\[\], |'?]{1,60}|"
     r"[ \t]{1,4}[Aa]s[ \t]{1,4}\w{1,30})?"
-    r"[ \t]{0,8}[:+|?]{0,2}=[ \t]{0,8}(?:(?:[urbf]{0,2}(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}')|masked-value)[ \t]{0,8})?"
+    r"[ \t]{0,8}[:+|?]{0,2}=[ \t]{0,8}\(?[ \t]{0,4}"
+    r"(?:(?:[urbf]{0,2}(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}')|masked-value)[ \t]{0,8})?"
     r"[(]?[ \t]{0,4}(?P<o>[+.&]|\|\||\?\?)?[ \t]{0,4}\\?[ \t]{0,8}\r?\Z"
 )
 _MORE = frozenset("=(+.&|?\\\"'")  # what a line ends with whose value goes on
@@ -34,6 +35,7 @@ _PART = regex(
     r"[ \t]{0,120}(?P<o>[+.&]|\|\||\?\?)?[ \t]{0,8}[urbf]{0,2}(?P<q>[\"'])(?P<s>[^\"'\n]{1,400})(?P=q)"
     r"(?P<e>[ \t]{0,8}(?:[+.&]|\|\||\?\?)?[ \t]{0,8}\\?)[ \t;,)]{0,8}\r?"
 )
+_IN_BRACKETS = regex(r"=[ \t]{0,8}\(")  # strings side by side are one there
 _COMMENT = regex(r"[ \t]{0,120}(?://|#|--)[ \t]")
 # The names of an INSERT, and the first argument of a call that sets a name, in lines of their own.
 _COLUMNS = regex(r"[ \t]{0,80}\([^()\n]{1,400}\)[ \t]{0,8}\r?")
@@ -158,15 +160,17 @@ def _sum(text: str, at: int, line: str) -> Iterator[Span]:
     """The parts of a sum in the lines below."""
     head = line.rstrip(" \t\r\\")
     more = head[-1:] in ("+", ".", "&", "=", "|", "?", "(") or line.rstrip(" \t\r").endswith("\\")
+    inside = _IN_BRACKETS.search(line) is not None
     for _ in range(_MOST_LINES):
         stop = _line(text, at)
-        if more and _COMMENT.match(text, at, stop):
+        if (more or inside) and _COMMENT.match(text, at, stop):
             at = stop + 1
             continue
         part = _PART.fullmatch(text, at, stop)
-        if part is None or not (more or part["o"]):
+        if part is None or not (more or inside or part["o"]):
             break
         yield part.span("s")
+        inside = inside and ")" not in text[part.end("s") : stop]
         more = bool(part["e"].strip())
         at = stop + 1
 

@@ -361,10 +361,12 @@ def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
 def sub_lines(
     pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, stems: Iterable[str]
 ) -> str:
-    """``pattern.sub`` on the lines that have one of the stems."""
+    """``pattern.sub`` on the lines that have one of the stems, with any digit where a stem has one."""
     out: list[str] = []
     position = 0
-    for start, end in line_spans(text, stems):
+    shapes = [stem.translate(_SHAPE) for stem in stems]
+    digits = any(char.isdigit() for shape in shapes for char in shape)
+    for start, end in line_spans(text.translate(_SHAPE) if digits else text, shapes):
         out.append(text[position:start])
         out.append(pattern.sub(replace, text[start:end]))
         position = end

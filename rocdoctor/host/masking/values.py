@@ -130,9 +130,10 @@ _METAVARS = frozenset(
 _COUNTED = regex(
     r"(?i:.{0,80}(?:timeout|max|min|length|len|age|days|count|expires?|expiry|retries|attempts|ttl|size|"
     r"limit|history|warn|rounds|"
-    r"iterations|interval|seconds|version|level|cost))\]?",
+    r"iterations|interval|seconds|version|level|cost|seed))\]?",
     re.DOTALL,
 )
+_GPU = regex(r"gfx[0-9a-f]{3,5}(?::[\w:+-]{1,40})?[,;.)]{0,3}")
 _TELLS_OF = regex(r"(?i:password|passphrase)(?:[ ][a-z]{2,20}){1,8}[.!]?")
 
 
@@ -382,6 +383,8 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
     if _NUMBER.fullmatch(stripped) and _COUNTED.fullmatch(key):
         return False
     if ":" in separator and _TELLS_OF.fullmatch(stripped):
+        return False
+    if kind != "strong" and _GPU.fullmatch(stripped):
         return False
     if kind == "strong":
         return not (key.lower().endswith(("passwd", "shadow")) and _SWITCH.issuperset(stripped.split()))
