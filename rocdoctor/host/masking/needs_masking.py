@@ -15,12 +15,17 @@ from rocdoctor.model.lazy_re import regex
 _LONGEST = 300
 # Four numbers, pairs of digits, long runs, capitals (as all codes have), and signs that join names and addresses.
 _NOTABLE = regex(
-    r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|\d{6}-\d{6}-|[A-Z@\\%$~]|[^\x00-\x7f]"
+    r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|"
+    r"(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|(?:[0-9a-f]{2} ){12}|"
+    r"\d{6}-\d{6}-|[A-Z@\\%$~]|[^\x00-\x7f]"
 )
 # Paths of the kernel in which a word stands that names a machine elsewhere; digits are 0.
 _OF_KERNEL = regex(r"/topology/nodes(?=/0{1,4}(?:/|$))|(?<=/numa_)node$|^node(?=_(?:from|to) 0{1,5}$)", re.MULTILINE)
 # Addresses of PCI devices and nodes of GPUs: what stands in most questions, and tells nothing; digits are 0.
-_DEVICE = regex(r"(?<![0-9A-Za-z:.-])[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0(?![\w:.-])|/renderD(?:0{1,4}|\*)(?![\w.-])")
+_DEVICE = regex(
+    r"(?<![0-9A-Za-z:.-])[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0(?![\w:.-])|/renderD(?:0{1,4}|\*)(?![\w.-])|"
+    r"/sys/class/net/"
+)
 # Words that any step of masking looks for, beyond those of the tables.
 _WORDS = (
     "://",
@@ -97,8 +102,8 @@ _DIGITS = str.maketrans("123456789", "000000000")
 
 
 @lru_cache(maxsize=1)
-def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str], frozenset[str]]:
-    """Words of up to three signs, of four, of five, and the beginnings of longer ones; digits are made equal."""
+def _words() -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Words of up to three signs, and the others by their first four; digits are made equal."""
     tables = load_tables()
     words = {
         *tables.literals,
@@ -110,9 +115,11 @@ def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str], frozenset
     words.update(word for place in tables.places for word in place.words)
     words.update(word for command in tables.commands for word in command.words)
     words = {word.translate(_DIGITS) for word in words}
-    short = tuple(sorted(word for word in words if len(word) <= 3))
-    of_four, of_five = (frozenset(word for word in words if len(word) == size) for size in (4, 5))
-    return short, of_four, of_five, frozenset(word[:6] for word in words if len(word) > 5)
+    by_start: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        if len(word) > 3:
+            by_start[word[:4]] = (*by_start.get(word[:4], ()), word)
+    return tuple(sorted(word for word in words if len(word) <= 3)), by_start
 
 
 def is_plain(text: str) -> bool:
@@ -120,7 +127,8 @@ def is_plain(text: str) -> bool:
     return len(text) <= _LONGEST and _plain_shape(text.translate(_DIGITS))
 
 
-_NUMBERS = regex(r"(?![0-9 \t\n]*(?:[0-9]{20}|(?:[0-9]{2} ){12}))[0-9 \t\n]*")  # such may be letters in hexadecimal
+# Very long ones and pairs may be letters in hexadecimal.
+_NUMBERS = regex(r"(?![0-9 \t\n-]*(?:[0-9]{20}|(?:[0-9]{2} ){12}))[ \t\n]*(?:-?[0-9]{1,19}(?:[ \t\n]+|\Z))*")
 
 
 def is_numbers(text: str) -> bool:
@@ -135,12 +143,8 @@ def _plain_shape(text: str) -> bool:
     if _NOTABLE.search(text):
         return False
     text = _OF_KERNEL.sub("\n", text)
-    short, of_four, of_five, of_six = _words()
+    short, by_start = _words()
     if any(word in text for word in short):
         return False
-    places = range(len(text) - 3)
-    return (
-        of_four.isdisjoint([text[at : at + 4] for at in places])
-        and of_five.isdisjoint([text[at : at + 5] for at in places])
-        and of_six.isdisjoint([text[at : at + 6] for at in places])
-    )
+    starts = by_start.keys() & {text[at : at + 4] for at in range(len(text) - 3)}
+    return not any(word in text for start in starts for word in by_start[start])

@@ -193,3 +193,26 @@ def test_all_rules_compile_with_any_digit_and_fit_what_they_fitted() -> None:
             assert rule.pattern.search(text) is None or wide.search(text), rule.expression
     for place in tables.places:
         re.compile(any_digits.any_digit(f"(?m:{place.expression})"))
+
+
+@pytest.mark.parametrize("text", ["-1", "0 0 12 345", "7\n8\n-9\n", "1234567890123456789"])
+def test_numbers_alone_need_no_rule(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _counted(monkeypatch)
+    assert Masker().mask_text(text) == text
+    assert asked == []
+
+
+def test_numbers_that_may_be_letters_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _counted(monkeypatch)
+    coded = b"password=Marzip4nLux9".hex()
+    for text in (coded, " ".join(coded[at : at + 2] for at in range(0, len(coded), 2))):
+        assert Masker().mask_text(text) == "masked-coded-secret"
+    Masker().mask_text("31 32 33 34 35 36 37 38 39 30 31 32 33 34")
+    Masker().mask_text("1" * 20)
+    assert len(asked) >= 4
+
+
+def test_a_number_that_turns_out_to_be_an_id_is_replaced_in_answers_of_numbers_too() -> None:
+    masker = Masker()
+    masker.mask_text("unique_id 8779434634021347914")
+    assert "8779434634021347914" not in masker.mask_text("0 8779434634021347914\n1 5")
