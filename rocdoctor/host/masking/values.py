@@ -112,19 +112,8 @@ _EXPRESSION = regex(
 )
 _METAVARS = frozenset(
     (
-        "TEXT",
-        "STRING",
-        "STR",
-        "PASSWORD",
-        "PASS",
-        "PASSWD",
-        "PASSPHRASE",
-        "SECRET",
-        "TOKEN",
-        "KEY",
-        "VALUE",
-        "PWD",
-        "PW",
+        *("TEXT", "STRING", "STR", "PASSWORD", "PASS", "PASSWD", "PASSPHRASE"),
+        *("SECRET", "TOKEN", "KEY", "VALUE", "PWD", "PW"),
     )
 )
 _COUNTED = regex(
