@@ -13,6 +13,7 @@ from rocdoctor.host.masking.rules import load_tables
 from rocdoctor.model.lazy_re import regex
 
 _LONGEST = 300
+_MOST_NUMBERS = 4000  # signs; of more the different lines are looked at
 # Four numbers, pairs of digits, long runs, capitals (as all codes have), and signs that join names and addresses.
 _NOTABLE = regex(
     r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|"
@@ -133,7 +134,7 @@ _NUMBERS = regex(r"(?![0-9 \t\n-]*(?:[0-9]{20}|(?:[0-9]{2} ){12}))[ \t\n]*(?:-?[
 
 def is_numbers(text: str) -> bool:
     """Whether a text is nothing but numbers: they may be ids, and nothing else."""
-    return _NUMBERS.fullmatch(text) is not None
+    return len(text) <= _MOST_NUMBERS and _NUMBERS.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=4096)
