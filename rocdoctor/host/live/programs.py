@@ -9,16 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from rocdoctor.host.base import NEW_ENVIRONMENT
+from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.patience import RUN, each_within, within
+from rocdoctor.host.live.scripts import is_program
 from rocdoctor.host.live.trust import privileged, weak, weaknesses
-from rocdoctor.host.live.trusted_content import (
-    is_program,
-    is_python,
-    readers,
-    weak_libraries,
-    weak_packages,
-    weak_user_site,
-)
+from rocdoctor.host.live.trusted_content import weak_libraries, weak_packages, weak_user_site
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
 
@@ -117,26 +112,21 @@ def find_program(name: str) -> str | None:
 
 
 def _weak_program(path: str) -> str:
-    """Why root does not run a program: somebody else can change it, or what reads it."""
+    """Why root does not run a program: somebody else can change it, or what it reads or starts."""
     if not privileged():
         return ""
-    if why := weak(path):
-        return why
-    for reader in readers(path, program_folders()):
-        if why := weak(reader) or (_weak_python(reader) if is_python(reader) else ""):
-            return f"its first line names {reader}, and {why}"
-    return ""
+    try:
+        found = _code().weak(path)
+    except OSError as error:
+        return f"{error.filename or path}: {error.strerror}"
+    if not found or weaknesses(path):
+        return str(found[0]) if found else ""
+    return f"it reads or starts what others can change: {found[0]}"
 
 
 @cache
-def _weak_python(path: str) -> str:
-    from rocdoctor.host.live.interpreter import weak_interpreter
-
-    try:
-        found = weak_interpreter(path, "start")
-    except OSError as error:
-        return f"{path}: {error.strerror}"
-    return str(found[0]) if found else ""
+def _code() -> CodeReader:
+    return CodeReader(program_folders())
 
 
 def refusal(name: str) -> str:
@@ -211,6 +201,8 @@ _CODE = regex(
     r"|(?:ENV|IFS|PS4|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|LOCPATH|NLSPATH|HOSTALIASES|TZDIR)\Z"
     r"|PYTHON(?:STARTUP|INSPECT|BREAKPOINT|WARNINGS|HOME|EXECUTABLE|PLATLIBDIR)\Z"
 )
+# Programs look below their home for start-up files, plug-ins and packages, which the tools that we ask do not need.
+NO_HOME = "/nonexistent"
 # Where programs make new files only; in the other places they look for names.
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 _BETWEEN = regex(r"[:,;=|<>()'\"\s]")
@@ -229,10 +221,9 @@ def child_environment() -> dict[str, str]:
         **{name: value for name, value in _settings().items() if name not in _OF_PYTHON},
         **_trusted_places(),
         "PATH": os.pathsep.join(program_folders()),
-        "HOME": (home := root_home()),
+        "HOME": NO_HOME,
         "USER": "root",
         "LOGNAME": "root",
-        **_without_user_site({"HOME": home}),
         **_PLAIN,
     }
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.interpreter import PROBE, Use, identity, may, weak_interpreter
+from rocdoctor.host.live.interpreter import PROBE, identity, may, weak_interpreter
+from rocdoctor.host.live.python_code import Use
 from tests.host.live.kit import program_file
 from tests.kit import ROOT
 

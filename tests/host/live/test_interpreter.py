@@ -283,7 +283,7 @@ def test_programs_of_root_get_an_environment_from_scratch(disk: None, monkeypatc
         monkeypatch.setenv(name, value)
     assert programs.child_environment.__wrapped__() == {
         "PATH": "/usr/bin",
-        "HOME": "/root",
+        "HOME": "/nonexistent",
         "USER": "root",
         "LOGNAME": "root",
         "HIP_VISIBLE_DEVICES": "0,1",

@@ -1,0 +1,147 @@
+"""Which files a program that root starts reads as code, to the last: the one answer for whatever we start.
+
+=====================  ===============================================================================================
+kind                   what counts beside the file, the folders above it and each link on the way
+=====================  ===============================================================================================
+ELF file               the libraries that it names (``libraries.py``)
+script                 what its first line names, what reads it, and what its words lead to (``scripts.py``)
+Python                 its prefixes, packages and what these lead to (``python_code.py``); of a script in Python the
+                       folder where it lies too, which is the first where Python looks for modules
+Perl script            the folders of modules of the system
+known programs         configuration that is code (``_ALSO``)
+=====================  ===============================================================================================
+
+What reads a script and is none of these has no answer: the program is not started then.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import re
+from collections.abc import Collection, Iterator
+
+from rocdoctor.host.live.libraries import Libraries
+from rocdoctor.host.live.python_code import Use, read_by_python
+from rocdoctor.host.live.scripts import first_line, is_program, named_places, named_programs, reader, text_of
+from rocdoctor.host.live.trust import Weakness, weaknesses
+from rocdoctor.host.live.trusted_content import doubtful_below, entries, looks_weak
+
+_PYTHON = re.compile(r"(?:python|pypy)[\w.-]*\Z")
+_PERL = re.compile(r"perl[\w.-]*\Z")
+# They read nothing of their own that the environment from scratch does not name.
+_PLAIN = re.compile(r"(?:(?:[bd]?a|[mz]|[dk]|pdk|mk)?sh|busybox|toybox|env|[gm]?awk|sed)[\d.-]*\Z")
+_PERL_MODULES = (
+    "/etc/perl",
+    "/usr/lib*/perl*",
+    "/usr/lib/*/perl*",
+    "/usr/share/perl*",
+    "/usr/local/lib*/perl*",
+    "/usr/local/lib/*/perl*",
+    "/usr/local/share/perl*",
+)
+_ALSO = {
+    # sourced by bash: read_conf and read_framework_conf of the script (github.com/dell/dkms, read 2026-11-24)
+    "dkms": ("/etc/dkms/*", "/etc/dkms/*/*", "/var/lib/dkms/*/*/source/dkms.conf"),
+    # macros may hold shell and Lua: rpm-macros(7), rpm-config(5) of RPM 6.0.1 (man.archlinux.org, read 2026-11-24)
+    "rpm": ("/usr/lib/rpm/macros*", "/usr/lib/rpm/*/macros*", "/etc/rpm/*", "/etc/rpmrc", "/usr/lib/rpm/rpmrc"),
+    # names the folder of plugins: slurm.conf(5) (unix.com/man-page, read 2026-11-24); beside it plugstack.conf
+    **dict.fromkeys(("scontrol", "sinfo", "squeue"), ("/etc/slurm/*", "/etc/slurm-llnl/*", "/run/slurm/conf/*")),
+}
+# A script starts a script that starts a script: what those below start counts no more.
+_MOST_DEEP, _MOST_READERS = 3, 5
+
+
+class CodeReader:
+    """Answers for the programs of one run, which share most of what they read.
+
+    ``folders``: where programs look names up (PATH). Those of LD_LIBRARY_PATH hold only what root alone can change
+    (``programs.py``).
+    """
+
+    def __init__(self, folders: Collection[str] = ()) -> None:
+        self._folders = tuple(folders)
+        self._libraries = Libraries()
+        self._known: dict[tuple[str, Use | None], list[Weakness]] = {}
+
+    def weak(self, path: str, use: Use | None = None) -> list[Weakness]:
+        """Where somebody else than root can change what a program runs; ``use`` makes it an interpreter under test.
+
+        Raises OSError where there is no such file, or where what it reads cannot be known.
+        """
+        return list(self._weak(path, use, 0))
+
+    def _weak(self, path: str, use: Use | None, deep: int) -> list[Weakness]:
+        if (path, use) not in self._known:
+            self._known[path, use] = []  # a script that names itself
+            found: dict[Weakness, None] = {}
+            try:
+                found.update(dict.fromkeys(weaknesses(path)))
+                for one in self._read(path, use, deep):
+                    more = [one] if isinstance(one, Weakness) else weaknesses(one, missing_ok=True)
+                    found.update(dict.fromkeys(more))
+            except OSError:
+                if not found:  # else that is reason enough
+                    del self._known[path, use]
+                    raise
+            self._known[path, use] = list(found)
+        return self._known[path, use]
+
+    def _read(self, path: str, use: Use | None, deep: int) -> Iterator[str | Weakness]:
+        name = os.path.basename(path)
+        for pattern in _ALSO.get(name, ()):
+            yield from glob.glob(pattern)
+        if (words := first_line(path)) is not None:
+            yield from self._of_script(path, words, deep)
+        else:
+            yield from self._libraries.weak_of(path)
+        if use is not None:
+            yield from read_by_python(path, use)
+        elif _PYTHON.match(name):
+            yield from read_by_python(path, "import")
+
+    def _of_script(self, path: str, words: list[str], deep: int) -> Iterator[str | Weakness]:
+        if deep >= _MOST_READERS:
+            return
+        by, places = reader(words, self._folders)
+        yield from places
+        for one in places:
+            if os.path.isfile(one):
+                yield from self._weak(one, None, deep + 1)
+        if not by or not os.path.exists(by):
+            return
+        yield from self._weak(by, None, deep + 1)
+        if (text := text_of(path)) is None:
+            raise OSError(errno.EFBIG, "too long a script to be looked through", path)
+        programs = list(named_programs(text, self._folders))
+        for place in named_places(path, text):
+            yield from weaknesses(place, missing_ok=True, sticky_ok=True)
+            programs += [place] if is_program(place) else []
+        for program in programs if deep < _MOST_DEEP else ():
+            yield from self._weak(program, None, deep + 1)
+        kind = os.path.basename(by)
+        if _PYTHON.match(kind):
+            yield from _modules_beside(path)
+        elif _PERL.match(kind):
+            yield from _below([one for pattern in _PERL_MODULES for one in glob.glob(pattern)])
+        elif not _PLAIN.match(kind) and first_line(by) is None:
+            raise OSError(errno.ENOTSUP, f"read by {by}, and what that reads is not known", path)
+
+
+def _modules_beside(path: str) -> Iterator[str]:
+    """The modules and packages in the folder of a script in Python; other programs there are no modules."""
+    for folder in dict.fromkeys(os.path.dirname(one) for one in (path, os.path.realpath(path))):
+        yield folder
+        for one in entries(folder):
+            if one.is_dir():
+                yield from _below([one.path])
+            elif one.name.endswith((".py", ".pyc", ".so", ".zip")) and looks_weak(one):
+                yield one.path
+
+
+def _below(folders: Collection[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for folder in folders:
+        yield folder
+        yield from doubtful_below(folder, seen)

@@ -1,0 +1,101 @@
+"""What a script may read and start next, by its words: files by their paths, programs by their names.
+
+A script is not understood: each word that may be a path and leads to something is a place, each name where a command
+may stand is a program. That is more than a run reads, which is the safe side.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+
+from rocdoctor.host.live.trusted_content import open_regular
+
+_FIRST_LINE = 256  # as the kernel reads it (BINPRM_BUF_SIZE of include/uapi/linux/binfmts.h)
+MOST_BYTES = 2 << 20  # the longest script of a vendor has a tenth of it
+_VALUE = re.compile(r"\w+=")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+_PATH = re.compile(r"[\w.+@-]*(?:/[\w.+@-]+)+")
+# Where a command may begin, and a name that ends where one ends.
+_NAME = re.compile(
+    r"(?:\b(?:then|do|else|elif|if|while|until|exec|eval|env|sudo|command|nohup|xargs|which|type|time|nice)[ \t]"
+    r"|^|[;&|(`{!=\[,\"'])[ \t]*(?=([\w.+-]+)(?:$|[\s\"'`;&|)]))",
+    re.MULTILINE,
+)
+# What lies there is no code of a program, or the kernel's.
+_NO_CODE = re.compile(r"/(?:proc|sys|dev|run|var/(?:log|run|cache|spool|mail))(?:/|\Z)")
+
+
+def first_line(path: str) -> list[str] | None:
+    """The words of the first line of a script; None for other files."""
+    try:
+        with open_regular(path) as stream:
+            line = stream.read(_FIRST_LINE).partition(b"\n")[0]
+    except OSError:
+        return None
+    return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else None
+
+
+def reader(words: list[str], folders: Collection[str]) -> tuple[str, list[str]]:
+    """(the program that reads a script with this first line, what else the line names by a path); "" for none.
+
+    ``folders``: where ``env`` looks names up, unless the line names others, which are among the places then.
+    """
+    if not words:
+        return "", []
+    if os.path.basename(words[0]) != "env" or len(words) == 1:
+        return os.path.join("/", words[0]), [one for one in words[1:] if os.path.isabs(one)]
+    given = [one.removeprefix("-S") for one in words[1:]]
+    values = dict(one.split("=", 1) for one in given if _VALUE.match(one))
+    parts = [words[0], *given, *(one for value in values.values() for one in value.split(os.pathsep))]
+    places = [os.path.join("/", one) for one in parts if os.sep in one and not _VALUE.match(one)]
+    folders = [os.path.join("/", one) for one in values["PATH"].split(os.pathsep)] if "PATH" in values else folders
+    name = next((one for one in given if one and not one.startswith("-") and not _VALUE.match(one)), "")
+    if os.sep in name:
+        return os.path.join("/", name), places
+    return next((one for folder in folders if name and is_program(one := os.path.join(folder, name))), ""), places
+
+
+def text_of(path: str) -> str | None:
+    """The text of a script without its comments; None where it is too long to be looked through."""
+    with open_regular(path) as stream:
+        data = stream.read(MOST_BYTES + 1)
+    return None if len(data) > MOST_BYTES else _COMMENT.sub("", data.decode("utf-8", errors="replace"))
+
+
+def named_places(path: str, text: str) -> Iterator[str]:
+    """What the words of a script lead to: as they stand, and from the folders where it lies.
+
+    ``$HERE/../lib/x`` has its variable cut off, so the rest is also looked for from there.
+    """
+    folders = [os.path.dirname(one) for one in dict.fromkeys((path, os.path.realpath(path)))]
+    folders += [os.path.dirname(one) for one in folders]
+    for word in dict.fromkeys(_PATH.findall(text)):
+        for place in (
+            *([word] if word[0] == "/" else []),
+            *(f"{folder}/{word}" for folder in folders if folder != "/"),
+        ):
+            if not _NO_CODE.match(place) and os.path.exists(place):
+                yield place
+
+
+def named_programs(text: str, folders: Collection[str]) -> Iterator[str]:
+    """The programs that a script may start by name."""
+    names = set(_NAME.findall(text))
+    for folder in folders:
+        here = names & set(_listed(folder))
+        yield from sorted(one for name in here if is_program(one := os.path.join(folder, name)))
+        names -= here
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def is_program(path: str) -> bool:
+    """Whether there is a file that we may run."""
+    return os.path.isfile(path) and os.access(path, os.X_OK)
