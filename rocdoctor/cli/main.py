@@ -76,10 +76,19 @@ def _run(arguments: list[str]) -> int:
         chosen = command(name)
         options = options_of(name, chosen, rest)
         RUN.begin(getattr(options, "timeout", None) or DEADLINE_S)
-        return chosen.run(options)
+        code = chosen.run(options)
+        for folder in RUN.silent:
+            output.note(f"{_from_home(folder)} gave no answer: nothing was looked up there")
+        return code
     except UsageError as error:
         output.note(str(error))
         return EXIT_USAGE
+
+
+def _from_home(path: str) -> str:
+    """A path without the name of the one who asks."""
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if f"{path}/".startswith(f"{home}/") else path
 
 
 def _prepare_streams() -> None:

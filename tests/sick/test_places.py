@@ -34,6 +34,7 @@ def test_a_home_on_a_server_that_is_gone(healthy: Place, variable: str) -> None:
     gone = f"{healthy.folder}/gone"
     said = _report(healthy, gone, **{variable: gone})
     assert "rocdoctor/checks gave no answer, so no checks were taken from there" in said
+    assert variable != "HOME" or "~/torch-venv/bin gave no answer: nothing was looked up there" in said
 
 
 def test_programs_behind_a_folder_that_hangs_are_found(healthy: Place) -> None:
@@ -41,12 +42,22 @@ def test_programs_behind_a_folder_that_hangs_are_found(healthy: Place) -> None:
     healthy.tool("lspci", "echo '00:00.0 Host bridge: made up'\n")
     said = _report(healthy, gone, PATH=f"{gone}:{healthy.environment()['PATH']}")
     assert "run dmesg" not in said
+    assert f"{gone} gave no answer: nothing was looked up there" in said
 
 
 def test_a_program_that_may_lie_in_a_folder_that_hangs_is_not_said_to_be_absent(healthy: Place) -> None:
     gone = f"{healthy.folder}/gone"
     said = _report(healthy, gone, PATH=gone)
     assert f"run dmesg (it was not found, and {gone} gave no answer within 1s)" in said
+
+
+def test_packages_behind_a_folder_that_hangs_are_found(healthy: Place) -> None:
+    """Our own Python would hang there before its first step, so it is started without the variables."""
+    gone = f"{healthy.folder}/gone"
+    (healthy.tools / "python3").unlink()
+    said = _report(replace(healthy, program=(sys.executable, "-I", "-m", "rocdoctor")), gone, PYTHONPATH=gone)
+    assert f"{gone} gave no answer: nothing was looked up there" in said
+    assert "interpreter-no-answer" not in said
 
 
 def test_the_interpreter_of_an_environment_that_hangs_is_named(healthy: Place) -> None:

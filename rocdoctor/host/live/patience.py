@@ -41,6 +41,7 @@ class Patience:
         self._left_s = _MORE_S
         self._late: Counter[str] = Counter()
         self._ends: float | None = None  # when a program that begins by then has had the time of the whole run
+        self.silent: dict[str, None] = {}  # folders that gave no answer and that nobody else names
 
     def limit_s(self, place: str) -> float:
         """How long a look in that folder is waited for; 0: it is not begun any more."""
@@ -68,11 +69,27 @@ class Patience:
 
     def look(self, place: str, question: Callable[[], _T]) -> _T | None:
         """The answer to a question that has no deadline of its own and comes first; None where it takes too long."""
-        limit_s = min(self.limit_s(place), _LOOK_S)
-        if limit_s and (answers := within(limit_s, question)):
-            return answers[0]
-        self.hung(place, limit_s)
-        return None
+        answers = self._within(place, question, _LOOK_S)
+        return answers[0] if answers else None
+
+    def answers(self, folder: str, question: Callable[[], object], most_s: float) -> bool:
+        """Whether a look into a folder ends in time; one that does not is kept in mind, to be named."""
+        if folder in self.silent or self._within(folder, question, most_s):
+            return folder not in self.silent
+        self.silent[folder] = None
+        return False
+
+    def _within(self, place: str, question: Callable[[], _T], most_s: float) -> list[_T]:
+        limit_s = min(self.limit_s(place), most_s)
+        found = within(limit_s, question) if limit_s else []
+        if not found:
+            self.hung(place, limit_s)
+        return found
+
+    @property
+    def sick(self) -> bool:
+        """Whether something has hung."""
+        return self._ends is not None
 
 
 RUN = Patience(DEADLINE_S)

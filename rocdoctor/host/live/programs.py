@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -52,7 +53,7 @@ def _offered() -> tuple[str, ...]:
 
 # A folder of programs that does not show within this time lies on a file system that hangs.
 _FOLDER_S = 1.0
-_silent: list[str] = []  # folders of programs that do not answer
+_silent: dict[str, float] = {}  # folders of programs that do not answer, and within how long
 _answering: list[str] = []  # the others, whoever can change them
 _looking = threading.Lock()
 
@@ -76,7 +77,10 @@ def _directories() -> tuple[str, ...]:
         return not weak_folder(folder)
 
     found = dict(zip(folders, each_within(limit_s, folders, look), strict=True))
-    _silent[:] = [*([] if offered else ["/opt"]), *(one for one in folders if found[one] is None)]
+    late = [*([] if offered else ["/opt"]), *(one for one in folders if found[one] is None)]
+    _silent.clear()
+    _silent.update(dict.fromkeys(late, limit_s))
+    RUN.silent.update(dict.fromkeys(late))
     _answering[:] = [one for one in folders if found[one] is not None]
     return tuple(one for one in folders if found[one])
 
@@ -88,12 +92,18 @@ def silent() -> tuple[str, ...]:
 
 def silence() -> str:
     """Why a program may be there although it was not found; "" where every folder answers."""
-    return f"it was not found, and {_silent[0]} gave no answer within {folder_s():g}s" if _silent else ""
+    return next((f"it was not found, and {one} gave no answer within {s:g}s" for one, s in _silent.items()), "")
 
 
 def folder_s() -> float:
-    """How long a folder of programs is waited for: a part of the deadline that the program itself has."""
-    return min(_FOLDER_S, RUN.whole_s / 4)
+    """How long a folder is waited for: a part of the deadline that a program has, and little where something hangs."""
+    return min(_FOLDER_S, RUN.whole_s / 4, RUN.limit_s(""))
+
+
+@cache
+def dead(folder: str) -> bool:
+    """Whether a folder gives no answer; what is looked up in it would hang whatever does that."""
+    return not RUN.answers(folder, lambda: os.path.lexists(os.path.join(folder, "python3")), folder_s())
 
 
 @cache
@@ -161,7 +171,7 @@ def find_interpreter(which: str | None) -> str | None:
             return found
     made = os.path.expanduser(f"{NEW_ENVIRONMENT}/bin/python")
     # A home may lie on a server that is gone.
-    if os.path.isabs(made) and within(folder_s(), lambda: is_program(made)) == [True]:
+    if os.path.isabs(made) and not dead(os.path.dirname(made)) and is_program(made):
         return made
     return _on_path("python3") or _on_path("python")
 
@@ -216,7 +226,7 @@ def child_environment() -> dict[str, str]:
     Root's programs get one from scratch: folders that root alone can change, and settings that are no code.
     """
     if not privileged():
-        return {**os.environ, **_PLAIN}
+        return {**_without_dead(os.environ), **_PLAIN}
     return {
         **{name: value for name, value in _settings().items() if name not in _OF_PYTHON},
         **_trusted_places(),
@@ -233,6 +243,7 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
 
     As root without what is code, and without each path that somebody else can change: it could lead to code.
     """
+    base = _without_dead(base)
     if not privileged():
         return dict(base)
     found: dict[str, str] = {}
@@ -250,6 +261,24 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
     return {**found, **_without_user_site(found)}
 
 
+def _without_dead(base: Mapping[str, str]) -> dict[str, str]:
+    """The variables without folders that give no answer: what starts with them would hang before its first step.
+
+    Home is tried only where something has hung already, since it is the first place that is looked into (checks).
+    """
+    found = dict(base)
+    for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH"):
+        parts = base.get(name, "").split(os.pathsep)
+        kept = [
+            one for one in parts if one not in _silent and not (os.path.isabs(one) and name != "PATH" and dead(one))
+        ]
+        if len(kept) < len(parts):
+            found[name] = os.pathsep.join(kept)
+    if RUN.sick and os.path.isabs(home := base.get("HOME", "")) and dead(home):
+        found.update(HOME=NO_HOME, PYTHONNOUSERSITE="1")
+    return found
+
+
 def _without_user_site(variables: Mapping[str, str]) -> dict[str, str]:
     """What keeps Python from a folder of packages in root's home that somebody else can change."""
     base = variables.get("PYTHONUSERBASE") or os.path.join(variables["HOME"], ".local")
@@ -265,9 +294,12 @@ def _weak_folder(name: str, path: str) -> bool:
     return name == "LD_LIBRARY_PATH" and _weak_content(weak_libraries, path)
 
 
-def _weak_content(judge: Callable[[str], bool], folder: str) -> bool:
-    """Whether what lies in a folder is weak, or hangs: it would hang the program too."""
-    found = within(folder_s(), lambda: judge(folder))
+def _weak_content(judge: Callable[[str, float], bool], folder: str) -> bool:
+    """Whether what lies in a folder is weak, or hangs, or is more than can be looked through in that time."""
+    if dead(folder):
+        return True
+    limit_s = folder_s()
+    found = within(2 * limit_s, lambda: judge(folder, time.monotonic() + limit_s))
     return not found or found[0]
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import glob
+import math
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -19,10 +21,12 @@ from rocdoctor.host.live.trust import weaknesses
 _MOST_FILES = 1_000_000
 
 
-def doubtful_below(folder: str, seen: set[str], skipped: tuple[str, ...] = ()) -> Iterator[str]:
+def doubtful_below(
+    folder: str, seen: set[str], skipped: tuple[str, ...] = (), until: float = math.inf
+) -> Iterator[str]:
     """All that lies in a folder and below, also behind links, and is worth a judgement: each folder once.
 
-    ``skipped``: endings of files that do not count. Raises OSError where there are too many.
+    ``skipped``: endings of files that do not count. Raises OSError where there are too many, or at ``until``.
     """
     todo = [os.path.realpath(folder)]
     files = 0
@@ -33,7 +37,7 @@ def doubtful_below(folder: str, seen: set[str], skipped: tuple[str, ...] = ()) -
         seen.add(real)
         found = entries(real)
         files += len(found)
-        if files > _MOST_FILES:
+        if files > _MOST_FILES or time.monotonic() > until:
             raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
         for one in found:
             if one.is_dir(follow_symlinks=False):
@@ -80,21 +84,22 @@ def looks_weak(entry: os.DirEntry[str]) -> bool:
     return stat.S_ISLNK(status.st_mode) or status.st_uid != 0 or bool(status.st_mode & 0o022)
 
 
-def weak_libraries(folder: str) -> bool:
+def weak_libraries(folder: str, until: float) -> bool:
     """Whether somebody else can change a file that stands in a folder of libraries."""
+    del until  # one folder ends soon
     places = [folder, *glob.glob(f"{glob.escape(folder)}/glibc-hwcaps/*")]
     return any(_any_weak(iter([one])) or _any_weak(doubtful_in(one)) for one in places)
 
 
-def weak_packages(folder: str) -> bool:
-    """Whether somebody else can change anything in a folder of Python packages."""
-    return _any_weak(doubtful_below(folder, set()))
+def weak_packages(folder: str, until: float) -> bool:
+    """Whether somebody else can change anything in a folder of Python packages, or it is not known by then."""
+    return _any_weak(doubtful_below(folder, set(), until=until))
 
 
-def weak_user_site(base: str) -> bool:
+def weak_user_site(base: str, until: float) -> bool:
     """Whether somebody else can change what Python imports from below a folder such as ~/.local, or make it."""
     found = glob.glob(f"{glob.escape(base)}/lib/python3*/site-packages")
-    return any(_any_weak(iter([one])) or weak_packages(one) for one in found)
+    return any(_any_weak(iter([one])) or weak_packages(one, until) for one in found)
 
 
 def _any_weak(places: Iterator[str]) -> bool:

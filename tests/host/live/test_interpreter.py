@@ -38,7 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for one in (programs.find_program, programs._directories, programs.child_environment):
+    for one in (programs.find_program, programs._directories, programs.child_environment, programs.dead):
         one.cache_clear()
 
 

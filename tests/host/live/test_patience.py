@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
+from rocdoctor.host.live import patience as patience_room
+from rocdoctor.host.live import programs
 from rocdoctor.host.live.live_host import left_s
 from rocdoctor.host.live.patience import Patience, each_within, within
 from tests.sick.kit import GIVE_UP_S
@@ -77,3 +80,22 @@ def test_an_error_is_the_asker_s() -> None:
 
     with pytest.raises(ValueError, match="no"):
         within(GIVE_UP_S, broken)
+
+
+def test_what_hangs_before_the_first_question_takes_little_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a home on a server that is gone: checks, an environment, packages. Each is named, and tried once."""
+    waited: list[float] = []
+
+    def never(limit_s: float, _: Callable[[], object]) -> list[object]:
+        waited.append(limit_s)
+        return []
+
+    monkeypatch.setattr(patience_room, "within", never)
+    monkeypatch.setattr(programs, "RUN", patience := Patience(5.0))
+    assert patience.look("/gone/.config/rocdoctor/checks", lambda: True) is None
+    places = ["/gone/torch-venv/bin", "/gone/.local", "/gone/lib", "/gone"]
+    assert not any(patience.answers(one, lambda: True, programs.folder_s()) for one in [*places, *places])
+    assert list(patience.silent) == places
+    assert len(waited) == 1 + len(places)
+    assert sum(waited) < 3.0
+    assert patience.program_limit_s() < 5.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,9 @@ import pytest
 from rocdoctor.host.live import programs
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.interpreter import weak_interpreter
+from rocdoctor.host.live.patience import Patience
 from rocdoctor.host.live.scripts import first_line, reader
+from rocdoctor.host.live.trusted_content import weak_packages
 from tests.host.live.kit import program_file
 from tests.kit import ROOT
 
@@ -136,12 +138,25 @@ def test_packages_in_root_s_home_that_others_can_change_are_left_out(shared: Pat
     assert programs.interpreter_environment(given)["PYTHONNOUSERSITE"] == "1"
 
 
-def test_packages_on_a_server_that_is_gone_are_left_out(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would hang each tool that is a Python script."""
-    ended = threading.Event()
-    monkeypatch.setattr(programs, "folder_s", lambda: 0.01)
-    monkeypatch.setattr(programs, "weak_user_site", lambda _: ended.wait())
-    try:
-        assert programs.interpreter_environment({"HOME": str(shared)})["PYTHONNOUSERSITE"] == "1"
-    finally:
-        ended.set()
+def test_folders_on_a_server_that_is_gone_are_in_no_environment(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks names up there hangs before its first step: each tool, each Python."""
+    monkeypatch.setattr(programs, "dead", lambda folder: folder.startswith("/gone"))
+    monkeypatch.setattr(programs, "weak_user_site", lambda base, until: False)
+    patience = Patience(5.0)
+    monkeypatch.setattr(programs, "RUN", patience)
+    given = {"PYTHONPATH": f"/gone/x:{shared}:", "LD_LIBRARY_PATH": "/gone", "HOME": "/gone/home", "A": "/gone"}
+    for root in (True, False):
+        monkeypatch.setattr(programs, "privileged", lambda root=root: root)
+        found = programs.interpreter_environment(given)
+        assert found["PYTHONPATH"] == (str(shared) if root else f"{shared}:")
+        assert not found.get("LD_LIBRARY_PATH")
+        assert found.get("HOME") == "/gone/home", "nothing has hung, so it is not looked for"
+    patience.hung("/gone/home/.config", 2.0)
+    found = programs.interpreter_environment(given)
+    assert (found["HOME"], found["PYTHONNOUSERSITE"], found["A"]) == ("/nonexistent", "1", "/gone")
+
+
+def test_a_folder_of_packages_that_cannot_be_looked_through_in_time_is_left_out(shared: Path) -> None:
+    (shared / "deep").mkdir()
+    assert not weak_packages(str(shared), math.inf)
+    assert weak_packages(str(shared), 0.0)
