@@ -21,8 +21,10 @@ from typing import Any
 
 import yaml
 
-from rocdoctor.knowledge.load import TableError, knowledge_folder, numbers, parse
+from rocdoctor.host.live.regular_files import read_regular
+from rocdoctor.knowledge.load import knowledge_folder, numbers
 from rocdoctor.knowledge.software.compat import torch_releases
+from rocdoctor.parsers.formats.yaml_text import parse_yaml
 
 TABLE = knowledge_folder() / "rocm_support.yaml"
 _REPOSITORY = "ROCm/rocm-docs"
@@ -37,6 +39,7 @@ _DISTRIBUTIONS = {
 _ELSEWHERE = ("Windows",)  # not Linux; what stands under no known name is an error, so that nothing gets lost
 _FAMILIES = ("AMD Instinct", "AMD Radeon", "AMD Ryzen")
 _FILES = ("os-support.yaml", "gpus.yaml", "driver-firmware-support.yaml")
+_MOST_BYTES = 4_000_000  # AMD's largest has a hundredth of it
 _HEAD = """\
 # What AMD lists for each ROCm release: card x release of a distribution x kernel, drivers and firmware.
 # Written by python -m tools.vendor_tables from AMD's own tables; facts of other sources belong into other tables.
@@ -65,19 +68,31 @@ def main(words: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     try:
         if options.torch is not None:
-            print("\n".join(torch_differences(options.torch.read_text(encoding="utf-8"))))
+            print("\n".join(torch_differences(_text(options.torch))))
             return 0
         if not options.rocm or not re.fullmatch(r"\d{4}-\d\d-\d\d", options.day or ""):
             parser.error("--rocm and --day are needed")
-        old = parse(options.table.read_text(encoding="utf-8")) if options.table.exists() else {}
+        old = _table(options.table) if options.table.exists() else {}
         new = updated(old, options.rocm, options.day, options.files)
-    except (OSError, UnicodeDecodeError, TableError, VendorError) as error:
+    except (OSError, UnicodeDecodeError, VendorError) as error:
         print(f"vendor_tables: {error}", file=sys.stderr)
         return 2
     print("\n".join(differences(old, new, options.rocm)) or "nothing changed")
     if options.write:
         options.table.write_text(rendered(new), encoding="utf-8")
     return 0
+
+
+def _text(path: Path) -> str:
+    return read_regular(path, _MOST_BYTES).decode("utf-8")
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """A table of the vendor, or ours: bounded in size, depth and what its aliases stand for."""
+    found = parse_yaml(_text(path))
+    if found.problem or not isinstance(found.value, dict):
+        raise VendorError(f"{path}: {found.problem or 'not a table'}")
+    return found.value
 
 
 def updated(old: Mapping[str, Any], rocm: str, day: str, files: Sequence[str]) -> dict[str, Any]:
@@ -90,7 +105,7 @@ def updated(old: Mapping[str, Any], rocm: str, day: str, files: Sequence[str]) -
         name = Path(path).name
         if name not in _FILES or not re.fullmatch(r"[0-9a-f]{7,40}", commit):
             raise VendorError(f"{word}: expected one of {', '.join(_FILES)} with @COMMIT")
-        texts[name] = parse(Path(path).read_text(encoding="utf-8"))
+        texts[name] = _table(Path(path))
         key = f"{name.partition('.')[0]}-{rocm}"
         what = f"{repository or _REPOSITORY} docs/data/{name}@{commit[:12]}, for ROCm {rocm}"
         sources[key] = {"what": what, "kind": "primary", "read": day}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,30 @@ def test_targets_of_a_build_script_are_set_beside_ours(tmp_path: Path, capsys: p
 def test_the_table_that_ships_is_as_the_program_writes_it() -> None:
     text = TABLE.read_text(encoding="utf-8")
     assert rendered(parse(text)) == text
+
+
+def test_hostile_files_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{n}: &{n} [*{p}, *{p}]\n" for p, n in zip("abcdefghijklmnopqrstu", "bcdefghijklmnopqrstuv", strict=True)
+    )
+    for text, why in (
+        ("[" * 100_000, "nested more than"),
+        ("{a: " * 100_000, "nested more than"),
+        (bomb * 2, "aliases"),
+        ("x" * 5_000_000, "larger than"),
+        ("- 1\n", "not a table"),
+    ):
+        assert _run(tmp_path, gpus=text) == 2
+        assert why in capsys.readouterr().err, text[:40]
+        (tmp_path / "table.yaml").write_text(text)
+        assert _run(tmp_path) == 2
+        assert why in capsys.readouterr().err, text[:40]
+        (tmp_path / "table.yaml").unlink()
+    os.mkfifo(tmp_path / "script")
+    assert main(["--torch", str(tmp_path / "script")]) == 2
+    _files(tmp_path)
+    (tmp_path / "gpus.yaml").unlink()
+    os.mkfifo(tmp_path / "gpus.yaml")
+    named = [f"{tmp_path / name}.yaml@{_HASH}" for name in ("os-support", "gpus")]
+    assert main(["--table", str(tmp_path / "t"), "--rocm", "10.2", "--day", "2026-11-24", *named]) == 2
+    assert capsys.readouterr().err.count("not a regular file") == 2

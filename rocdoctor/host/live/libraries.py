@@ -14,9 +14,11 @@ import os
 import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.host.live.trust import Weakness, weaknesses
-from rocdoctor.host.live.trusted_content import doubtful_in, entries, open_regular
+from rocdoctor.host.live.trusted_content import doubtful_in, entries
 
 CACHE = "/etc/ld.so.cache"
 _OWN = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")  # of the loader, and for systems without a cache
@@ -128,7 +130,7 @@ def _named_in(path: str, names: Collection[str]) -> list[str]:
     wanted = {os.fsencode(name) + b"\0": name for name in names}
     found: dict[str, None] = {}
     before = b"\0"
-    with contextlib.suppress(OSError), open_regular(path) as stream:
+    with contextlib.suppress(OSError), open_regular(Path(path)) as stream:
         while block := stream.read(_BLOCK):
             data = before + block
             found.update(dict.fromkeys(name for text, name in wanted.items() if text in data))
@@ -139,7 +141,7 @@ def _named_in(path: str, names: Collection[str]) -> list[str]:
 def linked(path: str) -> Linked | None:
     """What a file tells the loader; None where it is no ELF file, or a damaged one, which starts no more."""
     try:
-        with open_regular(path) as stream:
+        with open_regular(Path(path)) as stream:
             return _linked(stream.fileno(), os.path.dirname(path))
     except (OSError, struct.error, OverflowError):
         return None
@@ -184,7 +186,7 @@ def _expanded(folder: str, origin: str) -> str:
 def cached_folders(path: str = CACHE) -> list[str]:
     """The folders of the libraries in the loader's cache; [] where there is none of the usual form."""
     try:
-        with open_regular(path) as stream:
+        with open_regular(Path(path)) as stream:
             data = stream.read(_MOST_CACHE_BYTES)
     except OSError:
         return []

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
-from rocdoctor.host.live.trusted_content import open_regular
+from rocdoctor.host.live.regular_files import open_regular
 
 _FIRST_LINE = 256  # as the kernel reads it (BINPRM_BUF_SIZE of include/uapi/linux/binfmts.h)
 MOST_BYTES = 2 << 20  # the longest script of a vendor has a tenth of it
@@ -30,7 +31,7 @@ _NO_CODE = re.compile(r"/(?:proc|sys|dev|run|var/(?:log|run|cache|spool|mail))(?
 def first_line(path: str) -> list[str] | None:
     """The words of the first line of a script; None for other files."""
     try:
-        with open_regular(path) as stream:
+        with open_regular(Path(path)) as stream:
             line = stream.read(_FIRST_LINE).partition(b"\n")[0]
     except OSError:
         return None
@@ -59,7 +60,7 @@ def reader(words: list[str], folders: Collection[str]) -> tuple[str, list[str]]:
 
 def text_of(path: str) -> str | None:
     """The text of a script without its comments; None where it is too long to be looked through."""
-    with open_regular(path) as stream:
+    with open_regular(Path(path)) as stream:
         data = stream.read(MOST_BYTES + 1)
     return None if len(data) > MOST_BYTES else _COMMENT.sub("", data.decode("utf-8", errors="replace"))
 

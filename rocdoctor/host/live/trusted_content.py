@@ -12,8 +12,6 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import BinaryIO
 
 from rocdoctor.host.live.trust import weaknesses
 
@@ -64,15 +62,6 @@ def entries(folder: str) -> list[os.DirEntry[str]]:
             return list(found)
     except OSError:
         return []
-
-
-@contextmanager
-def open_regular(path: str) -> Iterator[BinaryIO]:
-    """A file opened for reading, without waiting; raises OSError where it is none of the usual kind."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
-        yield stream
 
 
 def looks_weak(entry: os.DirEntry[str]) -> bool:
