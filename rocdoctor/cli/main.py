@@ -14,6 +14,7 @@ from rocdoctor.cli.arguments import Parser, options_of
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.host import output
 from rocdoctor.host.live.patience import DEADLINE_S, RUN
+from rocdoctor.knowledge.kept_code import use_kept_code
 from rocdoctor.service.errors import UsageError, suggestion
 
 EXIT_FINDINGS, EXIT_USAGE, EXIT_BROKEN = 1, 2, 3
@@ -73,10 +74,14 @@ def _run(arguments: list[str]) -> int:
                 raise UsageError(f"no command '{name}'{suggestion(name, list(COMMANDS))}; see rocdoctor --help")
             _overview().parse_args(arguments)
             return EXIT_USAGE
-        chosen = command(name)
-        options = options_of(name, chosen, rest)
-        RUN.begin(getattr(options, "timeout", None) or DEADLINE_S)
-        code = chosen.run(options)
+        ended = use_kept_code(name)
+        try:
+            chosen = command(name)
+            options = options_of(name, chosen, rest)
+            RUN.begin(getattr(options, "timeout", None) or DEADLINE_S)
+            code = chosen.run(options)
+        finally:
+            ended()
         for folder in RUN.silent:
             output.note(f"{_from_home(folder)} gave no answer: nothing was looked up there")
         return code

@@ -98,21 +98,41 @@ def kept(beside: Path, kind: str, stamp: tuple[Any, ...], make: Callable[[], Any
 
     ``stamp`` tells what it was made of. Raises what ``make`` raises.
     """
-    try:
-        path = Path(cache_from_source(f"{beside}.py")).with_suffix(f".{kind}")
-        owner = beside.stat().st_uid
-    except (NotImplementedError, OSError):  # an interpreter without a place for byte code
-        return None
-    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, IndexError):
-        found = marshal.loads(_kept(path, owner))
+    found = recalled(beside, kind, stamp)
+    if found is not None or not _may_keep(beside):
+        return found
+    made = make()
+    keep(beside, kind, stamp, made)
+    return made
+
+
+def recalled(beside: Path, kind: str, stamp: tuple[Any, ...]) -> Any:
+    """What was kept for a file or folder; None where there is nothing of that stamp."""
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, IndexError, NotImplementedError):
+        found = marshal.loads(_kept(_beside(beside, kind), beside.stat().st_uid))
         if found[0] == stamp and len(found) == 2:
             return found[1]
-    if sys.dont_write_bytecode or owner != getattr(os, "geteuid", lambda: owner)():
-        return None
-    made = make()
-    with contextlib.suppress(OSError, ValueError):
-        _keep(path, marshal.dumps((stamp, made)))
-    return made
+    return None
+
+
+def keep(beside: Path, kind: str, stamp: tuple[Any, ...], made: Any) -> None:
+    """Keep something that was made, where that may be."""
+    if _may_keep(beside):
+        with contextlib.suppress(OSError, ValueError):
+            _keep(_beside(beside, kind), marshal.dumps((stamp, made)))
+
+
+def _beside(beside: Path, kind: str) -> Path:
+    return Path(cache_from_source(f"{beside}.py")).with_suffix(f".{kind}")
+
+
+def _may_keep(beside: Path) -> bool:
+    try:
+        _beside(beside, "any")
+        owner = beside.stat().st_uid
+    except (NotImplementedError, OSError):  # an interpreter without a place for byte code
+        return False
+    return not sys.dont_write_bytecode and owner == getattr(os, "geteuid", lambda: owner)()
 
 
 def _kept(path: Path, owner: int) -> bytes:

@@ -92,7 +92,7 @@ def collect() -> list[Pattern]:
 
 
 def _of_re(path: str) -> bool:
-    return Path(path).parent.name == "re" or Path(path).name in ("re.py", "functools.py")
+    return Path(path).parent.name == "re" or Path(path).name in ("re.py", "functools.py", "lazy_re.py")
 
 
 def _ours(path: str) -> bool:

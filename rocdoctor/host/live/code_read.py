@@ -19,7 +19,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 from collections.abc import Collection, Iterator
 
 from rocdoctor.host.live.libraries import Libraries
@@ -27,11 +26,12 @@ from rocdoctor.host.live.python_code import Use, read_by_python
 from rocdoctor.host.live.scripts import first_line, is_program, named_places, named_programs, reader, text_of
 from rocdoctor.host.live.trust import Weakness, weaknesses
 from rocdoctor.host.live.trusted_content import doubtful_below, entries, looks_weak
+from rocdoctor.model.lazy_re import regex
 
-_PYTHON = re.compile(r"(?:python|pypy)[\w.-]*\Z")
-_PERL = re.compile(r"perl[\w.-]*\Z")
+_PYTHON = regex(r"(?:python|pypy)[\w.-]*\Z")
+_PERL = regex(r"perl[\w.-]*\Z")
 # They read nothing of their own that the environment from scratch does not name.
-_PLAIN = re.compile(r"(?:(?:[bd]?a|[mz]|[dk]|pdk|mk)?sh|busybox|toybox|env|[gm]?awk|sed)[\d.-]*\Z")
+_PLAIN = regex(r"(?:(?:[bd]?a|[mz]|[dk]|pdk|mk)?sh|busybox|toybox|env|[gm]?awk|sed)[\d.-]*\Z")
 _PERL_MODULES = (
     "/etc/perl",
     "/usr/lib*/perl*",

@@ -12,20 +12,21 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from rocdoctor.host.live.regular_files import open_regular
+from rocdoctor.model.lazy_re import regex
 
 _FIRST_LINE = 256  # as the kernel reads it (BINPRM_BUF_SIZE of include/uapi/linux/binfmts.h)
 MOST_BYTES = 2 << 20  # the longest script of a vendor has a tenth of it
-_VALUE = re.compile(r"\w+=")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
-_PATH = re.compile(r"[\w.+@-]*(?:/[\w.+@-]+)+")
+_VALUE = regex(r"\w+=")
+_COMMENT = regex(r"(?:^|(?<=\s))#[^\n]*")
+_PATH = regex(r"[\w.+@-]*(?:/[\w.+@-]+)+")
 # Where a command may begin, and a name that ends where one ends.
-_NAME = re.compile(
+_NAME = regex(
     r"(?:\b(?:then|do|else|elif|if|while|until|exec|eval|env|sudo|command|nohup|xargs|which|type|time|nice)[ \t]"
     r"|^|[;&|(`{!=\[,\"'])[ \t]*(?=([\w.+-]+)(?:$|[\s\"'`;&|)]))",
     re.MULTILINE,
 )
 # What lies there is no code of a program, or the kernel's.
-_NO_CODE = re.compile(r"/(?:proc|sys|dev|run|var/(?:log|run|cache|spool|mail))(?:/|\Z)")
+_NO_CODE = regex(r"/(?:proc|sys|dev|run|var/(?:log|run|cache|spool|mail))(?:/|\Z)")
 
 
 def first_line(path: str) -> list[str] | None:

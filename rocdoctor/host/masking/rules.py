@@ -9,14 +9,14 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rocdoctor.knowledge.load import load_table
-from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.lazy_re import compiled, regex
 
 EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
 
 
 @lru_cache(maxsize=1024)
 def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
+    return compiled(expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,9 +300,9 @@ def load_tables() -> MaskingTables:
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
         _by_start(words),
         _short(words),
-        re.compile(groups, re.IGNORECASE | re.ASCII),
+        compiled(groups, re.IGNORECASE | re.ASCII),
         tuple(_names(names["stems"])),
-        re.compile("|".join(map(re.escape, _names(names["stems"])))),
+        compiled("|".join(map(re.escape, _names(names["stems"])))),
         tuple(_names(names["examples"])),
         frozenset(inert),
         frozenset(_names(data["services"])),

@@ -133,19 +133,27 @@ def parse_os_release(text: str) -> OsRelease:
     )
 
 
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]{0,40}\Z")
+_PLAIN = regex(r"(?:\"([^\"\\\n]*)\"|'([^'\n]*)'|([A-Za-z0-9._:/+-]*))\Z")
+
+
 def _assigned(assignment: str) -> str | None:
     """The value of one line "NAME=value" as the distro package reads it; None where its quotes do not end.
 
     A line at a time, so that an odd quote in a cut or hostile text spoils its own line alone. The static method takes
-    the text itself; the documented ``os_release_file`` would need a file on the disk of whoever replays.
+    the text itself; the documented ``os_release_file`` would need a file on the disk of whoever replays. A word and a
+    quoted text without a backslash are what they are.
     """
-    from distro import LinuxDistribution  # 13 ms, and most commands read no os-release
+    name, _, rest = assignment.partition("=")
+    if _NAME.match(name) and (plain := _PLAIN.match(rest)):
+        return plain[1] or plain[2] or plain[3] or ""
+    from distro import LinuxDistribution  # 13 ms, and hardly a line needs it
 
     try:
         values = LinuxDistribution._parse_os_release_content(StringIO(assignment))
     except ValueError:
         return None
-    return values.get(assignment.partition("=")[0].lower())
+    return values.get(name.lower())
 
 
 def parse_lsb_release(text: str) -> OsRelease:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import distro
@@ -77,10 +78,10 @@ def test_a_flood_of_lines_is_read_once_a_name(monkeypatch: pytest.MonkeyPatch) -
         return real(lines)  # type: ignore[arg-type]
 
     monkeypatch.setattr(distro.LinuxDistribution, "_parse_os_release_content", staticmethod(counted))
-    info = os_release.parse_os_release("ID=a\nVERSION_ID=1\n" * 100_000)
+    info = os_release.parse_os_release('ID=a""\nVERSION_ID=1""\n' * 100_000)
     assert (info.id, info.lines["id"], len(asked)) == ("a", 499, 2)
     asked.clear()
-    assert os_release.parse_lsb_release('DISTRIB_ID="b"\n' * 100_000).id == "b"
+    assert os_release.parse_lsb_release('DISTRIB_ID=b""\n' * 100_000).id == "b"
     assert len(asked) == 1
 
 
@@ -163,3 +164,28 @@ def test_words_are_compared_in_lower_case() -> None:
     sign = os_release.container_from_release("4.4.0-19041-Microsoft\n")
     assert sign is not None and sign.kind == "wsl"
     assert os_release.container_from_release("hello microsoft") is None
+
+
+def test_plain_values_are_those_that_distro_reads() -> None:
+    """Most lines are read without the package, which takes longer to import than a machine's os-release to read."""
+    for line in (
+        'A="Ubuntu 24.04 (Noble)"',
+        "A='x y'",
+        "A=1.2-3",
+        "A=",
+        'A=""',
+        "A=''",
+        'A="a#b=c"',
+        "A=a#b",
+        'A="$X `y`"',
+        'A="a\\"b"',
+        "A=a b",
+        'A="x"y',
+        "A='x\\y'",
+        'a_1="ä"',
+        " A=x",
+        "A =x",
+        "1A=x",
+    ):
+        expected = distro.LinuxDistribution._parse_os_release_content(StringIO(line))
+        assert os_release._assigned(line) == expected.get(line.partition("=")[0].lower()), line
