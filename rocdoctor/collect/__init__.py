@@ -39,10 +39,13 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine, ToolFailure
 
 
-def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool = False) -> Machine:
+def collect(
+    host: Host, import_torch: bool = False, smoke: str = "", wake: bool = False, hold_torch: bool = False
+) -> Machine:
     """Everything that the host knows of its machine. Never raises for what a machine may answer.
 
-    torch is imported (in a child) only where there is a GPU that it could use, or when asked. ``smoke``: the question
+    torch is imported (in a child) only where there is a GPU that it could use, or when asked; with ``hold_torch`` when
+    asked alone, since it takes longer than all else together. ``smoke``: the question
     of smoke tests to run; recorded ones are read without it. A GPU that sleeps is left asleep unless ``wake``: neither
     its vendor's tools nor torch are asked then.
     """
@@ -60,8 +63,8 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     awake = [vendor for vendor in vendors if vendor not in asleep]
     several = len({record.bdf for record in view.records}) > 1
     if host.kind == "live":  # side by side: where a driver hangs, all of them do
-        importing = not asleep and {"amd", "nvidia"} & set(vendors)
-        host.prefetch([*questions(host, awake, several), *([installations.question(True)] if importing else [])])
+        early = not asleep and not hold_torch and {"amd", "nvidia"} & set(vendors)
+        host.prefetch([*questions(host, awake, several), *([installations.question(True)] if early else [])])
         log.prefetch_journal(host)
     tools = read_tools(host, awake, several)
     merged.add_tools(view, tools)
@@ -84,7 +87,8 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     rocm, rocm_complete = installations.collect_rocm(host, value_or(distribution.id, None))
     running = kernel.with_log(running, kernel_log)
     named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
-    torch = installations.collect_torch(host, import_torch or (host.kind == "live" and usable and not asleep))
+    importing = host.kind == "live" and usable and not asleep and not hold_torch
+    torch = installations.collect_torch(host, import_torch or importing)
     smoke_runs, smoke_question = collect_smoke(host, smoke)
     machine = Machine(
         smoke=smoke_runs,

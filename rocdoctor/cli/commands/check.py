@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -12,8 +13,10 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
+from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.model.facts import Expected
+from rocdoctor.judging.needs import look_at_torch
+from rocdoctor.model.facts import Expected, Machine
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
@@ -85,12 +88,22 @@ def run(options: Options) -> int:
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     expected = _profile(options.profile)
     host = open_host(options)
-    machine = replace(collect(host, options.import_torch, wake=options.wake), expected=expected)
+    machine = replace(_collected(options, host, checks), expected=expected)
     progress.say("judging")
     diagnosis = diagnose(machine, checks, [*problems, *read_from(host)])
     seconds = progress.done()
     show(options, host, diagnosis, seconds, {one.name: one.title for one in checks})
     return exit_code(diagnosis, options.fail_on, _asked(options))
+
+
+def _collected(options: Options, host: Host, checks: Sequence[Check]) -> Machine:
+    """The machine; for named checks torch is imported only where one of them looks at what that tells."""
+    if options.import_torch or host.kind != "live" or not (options.names or options.only):
+        return collect(host, options.import_torch, wake=options.wake)
+    machine = collect(host, wake=options.wake, hold_torch=True)
+    if machine.gpus and look_at_torch(checks, machine):
+        return collect(host, wake=options.wake)  # what was asked is answered already
+    return machine
 
 
 def _asked(options: Options) -> frozenset[str]:
