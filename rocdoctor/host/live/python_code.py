@@ -22,7 +22,10 @@ Use = Literal["start", "import", "build"]
 
 # Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
 _SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
-_SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
+_LIBRARY = ("lib*/python3*", "lib*/python3*/lib-dynload")
+_PACKAGES = ("lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
+# Of the standard library what no package imports: tests and programs, thousands of files.
+_PROGRAMS = ("lib*/python3*/test", "lib*/python3*/idlelib", "lib*/python3*/turtledemo")
 # Two thirds of torch's files are headers, a third of a large environment types and manuals: no import runs them.
 _NOT_IMPORTED = (".h", ".hpp", ".cuh", ".inl", ".pyi", ".rst", ".md", ".html")
 
@@ -34,16 +37,20 @@ def read_by_python(path: str, use: Use) -> Iterator[str]:
     """
     for one in (path, os.path.realpath(path)):  # a pyvenv.cfg beside it is obeyed
         yield os.path.dirname(one)
-    for prefix in _prefixes(path):
+    prefixes = _prefixes(path)
+    alone = _without_packages_of_others(path)
+    for prefix in prefixes:
         yield from (one for folder in _below(prefix, ("lib*",)) for one in doubtful_in(folder))
-        searched = _below(prefix, _SEARCHED)
+        others = alone and prefix != os.path.dirname(os.path.dirname(path))
+        searched = _below(prefix, _LIBRARY if others else (*_LIBRARY, *_PACKAGES))
+        aside = _below(prefix, (*_PROGRAMS, *_PACKAGES) if others else _PROGRAMS)
         yield from (prefix, *_below(prefix, _SETTINGS), *searched)
         named = [one for folder in searched for one in _named_folders(folder)]
         # At its start an interpreter only learns where these lie.
         mapped = [one for folder in searched for one in _mapped_by_finders(folder)] if use != "start" else []
         yield from (*named, *mapped)
         run = [one for folder in searched for one in _run_at_start(folder)]
-        yield from _doubtful([*searched, *named], [*mapped, *run], use)
+        yield from _doubtful([*searched, *named], [*mapped, *run], use, aside)
 
 
 def _below(prefix: str, patterns: tuple[str, ...]) -> list[str]:
@@ -110,13 +117,13 @@ _NOT_AT_START = frozenset(
 _CUSTOMIZE = ("sitecustomize", "usercustomize")
 
 
-def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterator[str]:
+def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use, aside: Iterable[str]) -> Iterator[str]:
     """What is imported from some folders and, by a first look, may not be root's alone.
 
     Of ``searched`` all that lies in them, and below unless nothing but the start counts: torch imports other packages.
-    ``whole``: places that count to the last file.
+    ``whole``: places that count to the last file; ``aside``: folders that are not looked up.
     """
-    seen: set[str] = set()
+    seen = set(map(os.path.realpath, aside))
     skipped = _NOT_IMPORTED if use == "import" else ()
     for folder in dict.fromkeys(searched):
         if use != "start":
@@ -139,13 +146,26 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterat
 def _prefixes(path: str) -> list[str]:
     """The folders above ``bin``: of the interpreter as it was called, of what that is, and of what it was made from."""
     found = [os.path.dirname(os.path.dirname(one)) for one in (path, os.path.realpath(path))]
-    for folder in (os.path.dirname(path), found[0]):
-        try:
-            lines = Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            continue
-        homes = [value.strip() for name, _, value in (line.partition("=") for line in lines) if name.strip() == "home"]
-        found += [os.path.dirname(one) for one in homes if os.path.isabs(one)]
+    homes = [value for name, value in _environment(path) if name == "home"]
+    found += [os.path.dirname(one) for one in homes if os.path.isabs(one)]
     # pyenv's programs are scripts that start one of several Pythons
     found += [one for prefix in dict.fromkeys(found) for one in _below(prefix, ("versions/*",)) if prefix != "/"]
     return [one for one in dict.fromkeys(found) if one != "/"]
+
+
+def _environment(path: str) -> list[tuple[str, str]]:
+    """What the pyvenv.cfg of an interpreter says, beside it or one folder above; [] without one."""
+    found: list[tuple[str, str]] = []
+    beside = os.path.dirname(path)
+    for folder in (beside, os.path.dirname(beside)):
+        with contextlib.suppress(OSError):
+            lines = Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+            pairs = (line.partition("=") for line in lines)
+            found += [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+    return found
+
+
+def _without_packages_of_others(path: str) -> bool:
+    """Whether an environment has its own packages alone: site.py of Python's, venv(); the default is the other way."""
+    values = [value.lower() for name, value in _environment(path) if name == "include-system-site-packages"]
+    return bool(values) and all(one == "false" for one in values)

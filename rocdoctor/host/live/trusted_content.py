@@ -33,19 +33,28 @@ def doubtful_below(
         if real in seen:
             continue
         seen.add(real)
-        found = entries(real)
-        files += len(found)
-        if files > _MOST_FILES or time.monotonic() > until:
+        if time.monotonic() > until:
             raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
-        for one in found:
-            if one.is_dir(follow_symlinks=False):
-                todo.append(one.path)
-            elif skipped and one.name.endswith(skipped) and not one.is_symlink():
+        for one in entries(real):
+            files += 1
+            if skipped and one.name.endswith(skipped) and one.is_file(follow_symlinks=False):
                 continue
-            elif one.is_symlink():
-                todo.append(os.path.realpath(one.path))
-            if looks_weak(one):
+            try:  # as looks_weak does: there may be a hundred thousand
+                status = one.stat(follow_symlinks=False)
+            except OSError:
                 yield one.path
+                continue
+            mode = status.st_mode
+            if stat.S_ISDIR(mode):
+                todo.append(one.path)
+            elif stat.S_ISLNK(mode):
+                todo.append(os.path.realpath(one.path))
+                yield one.path
+                continue
+            if status.st_uid != 0 or mode & 0o022:
+                yield one.path
+        if files > _MOST_FILES:
+            raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
 
 
 def doubtful_in(folder: str) -> Iterator[str]:

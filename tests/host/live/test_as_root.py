@@ -284,6 +284,35 @@ def test_what_torch_imports_is_judged_wherever_it_lies(
     assert weak == {one: [str(theirs)] if one in uses else [] for one in judged}
 
 
+@pytest.mark.parametrize(
+    ("configuration", "counts"),
+    [
+        ("include-system-site-packages = false", False),
+        ("include-system-site-packages = true", True),
+        ("include-system-site-packages = false\ninclude-system-site-packages = true", True),
+        ("version = 3.11", True),
+    ],
+)
+def test_packages_of_the_python_below_count_where_they_are_looked_up(
+    shared: Path, root_python: Path, configuration: str, counts: bool
+) -> None:
+    prefix = shared / "venv"
+    (prefix / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "python").symlink_to(root_python)
+    (prefix / "pyvenv.cfg").write_text(f"home = {root_python.parent}\n{configuration}\n")
+    theirs = shared / "own" / "lib" / "python3.11" / "site-packages" / "numpy" / "x.py"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("")
+    os.chown(theirs, NOBODY, NOBODY)
+    weak = [one.path for one in weak_interpreter(str(prefix / "bin" / "python"), "import")]
+    assert weak == ([str(theirs)] if counts else [])
+    library = shared / "own" / "lib" / "python3.11" / "json.py"
+    library.write_text("")
+    os.chown(library, NOBODY, NOBODY)
+    assert str(library) in [one.path for one in weak_interpreter(str(prefix / "bin" / "python"), "import")]
+
+
 def test_check_under_sudo_asks_the_interpreter_as_the_user_and_tells_root_s_secrets_to_nobody(users: Path) -> None:
     if not may(str(PROBE), identity(NOBODY)) or not may(os.path.realpath(PYTHON), identity(NOBODY)):
         pytest.skip("the files of this checkout cannot be read by others")
