@@ -24,7 +24,8 @@ def doubtful_below(
 ) -> Iterator[str]:
     """All that lies in a folder and below, also behind links, and is worth a judgement: each folder once.
 
-    ``skipped``: endings of files that do not count. Raises OSError where there are too many, or at ``until``.
+    ``skipped``: endings of files that do not count, such as headers, nor do folders of these. Raises OSError where
+    there are too many, or at ``until``.
     """
     todo = [os.path.realpath(folder)]
     files = 0
@@ -38,6 +39,8 @@ def doubtful_below(
         for one in entries(real):
             files += 1
             if skipped and one.name.endswith(skipped) and one.is_file(follow_symlinks=False):
+                continue
+            if skipped and one.name == "include" and one.is_dir(follow_symlinks=False):
                 continue
             try:  # as looks_weak does: there may be a hundred thousand
                 status = one.stat(follow_symlinks=False)
