@@ -18,7 +18,7 @@ _FIRST_LINE = 256  # as the kernel reads it (BINPRM_BUF_SIZE of include/uapi/lin
 MOST_BYTES = 2 << 20  # the longest script of a vendor has a tenth of it
 _VALUE = regex(r"\w+=")
 _COMMENT = regex(r"(?:^|(?<=\s))#[^\n]*")
-_PATH = regex(r"[\w.+@-]*(?:/[\w.+@-]+)+")
+_PATH = regex(r"(?<![\w.+@-])[\w.+@-]*(?:/[\w.+@-]+)+")
 # Where a command may begin, and a name that ends where one ends.
 _NAME = regex(
     r"(?:\b(?:then|do|else|elif|if|while|until|exec|eval|env|sudo|command|nohup|xargs|which|type|time|nice)[ \t]"
@@ -73,7 +73,9 @@ def named_places(path: str, text: str) -> Iterator[str]:
     """
     folders = [os.path.dirname(one) for one in dict.fromkeys((path, os.path.realpath(path)))]
     folders += [os.path.dirname(one) for one in folders]
-    for word in dict.fromkeys(_PATH.findall(text)):
+    words = _PATH.findall(text)
+    words += [word[word.index("/") :] for word in words]  # $HERE/x
+    for word in dict.fromkeys(words):
         for place in (
             *([word] if word[0] == "/" else []),
             *(f"{folder}/{word}" for folder in folders if folder != "/"),

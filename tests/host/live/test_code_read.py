@@ -114,6 +114,7 @@ _KINDS: dict[str, tuple[Callable[[Box], object], str]] = {
     ),
     "file that is sourced": (lambda box: box.script(f". {box.root}/etc/x.conf\n"), "etc/x.conf"),
     "file that is sourced from here": (lambda box: box.script('. "$(dirname "$0")/../lib/x.sh"\n'), "lib/x.sh"),
+    "file beside a plain variable": (lambda box: box.script("source $ROCM/lib/x.sh\n"), "lib/x.sh"),
     "file beside a variable": (lambda box: box.script('source "${ROCM}/lib/x.sh"\n'), "lib/x.sh"),
     "program by its path": (lambda box: box.script(f'exec {box.root}/libexec/real "$@"\n'), "libexec/real"),
     "program by name": (lambda box: box.script("if helper --all; then echo; fi\n"), "bin/helper"),
