@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rocdoctor.train.emit.files import plain
 from rocdoctor.train.emit.launcher import Argument, launcher
 from rocdoctor.train.emit.targets import Order, megatron, torchtitan
+from rocdoctor.train.recommend.memory.gpu_memory import step_copy
 from rocdoctor.train.recommend.plan import Plan
 
 
@@ -63,7 +64,9 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "recompute", f"checkpoint the activations of {layers} layers, to be computed again in the backward pass"
     elif work.recompute in _KEPT:
         yield "recompute", f"checkpoint activations selectively: keep the results of {_KEPT[work.recompute]}"
-    yield "optimizer", f"use the {_OPTIMIZER[work.optimizer]} optimizer"
+    one_kernel = work.optimizer == "adam" and work.framework in ("ddp", "fsdp2") and not step_copy(work, 1.0)
+    how = ", with fused=True (its default form copies all second moments in each step)" if one_kernel else ""
+    yield "optimizer", f"use the {_OPTIMIZER[work.optimizer]} optimizer{how}"
     if work.loss != "plain":
         yield "loss", f"use a {work.loss} cross-entropy, which never holds all logits in fp32"
     if work.flash:

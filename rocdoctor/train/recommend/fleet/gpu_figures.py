@@ -16,7 +16,7 @@ GIB = float(2**30)
 class GpuFigures:
     """One GPU device. Rates are peaks: FLOP/s dense, bytes/s; None where no table has them.
 
-    ``power_share`` is the power limit over the part's board power where the name tells one, else 1.
+    ``board_w`` is the part's board power, ``power_share`` the limit over it where the name tells one, else 1.
     ``flash``: frameworks have an attention kernel for it that keeps no scores. ``local_link`` is bytes/s that one GPU
     sends to its peers in the node, ``fabric`` says over what, ``island`` how many GPUs it joins (the others are
     reached over ``host_link``), ``mesh`` that each pair of them has links of its own. ``measured`` is the rate of
@@ -41,6 +41,7 @@ class GpuFigures:
     island: int
     mesh: bool
     measured: float | None = None
+    board_w: float | None = None
 
 
 # Family of the profiles -> generation of the efficiency table.
@@ -217,4 +218,5 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
         island=int(_number(table.get("island")) or node_gpus),
         mesh=fabric == "xgmi" and table.get("mesh") is not False,
         measured=measured * 1e12 if measured else None,
+        board_w=profile.tbp_w.values[0] if profile and profile.tbp_w else None,
     )

@@ -151,13 +151,14 @@ def loss_bytes(work: Work) -> float:
     A token and word: torch's cross-entropy on fp32 logits 14 (bf16 logits, fp32 copy, log-softmax, two gradients in
     turn; 16 where the logits themselves are fp32); Transformers' shifted copies 18; torch's loss-parallel form 18 over
     tp; Megatron's vocabulary-parallel form 10 over tp; one compiled kernel 6; in-place kernel 4. Chunked kernels
-    (Liger) keep a chunk and the head's gradient.
+    (Liger) keep a chunk and the gradient of a head that is trained.
     """
     model, tp = work.model, work.parallel.tp
     # Sequence parallelism gathers the head's input and the gradient of it.
     whole = 4.0 * work.tokens * model.hidden if work.parallel.sequence else 0.0
     if work.loss == "fused":
-        return whole + 8.0 * work.tokens * model.hidden + 4.0 * model.vocab * model.hidden / tp
+        head = 4.0 * model.vocab * model.hidden / tp if work.method == "full" else 0.0  # a frozen one has no gradient
+        return whole + 8.0 * work.tokens * model.hidden + head
     if work.loss == "inplace":
         each = 4.0
     elif work.loss == "compiled":

@@ -124,20 +124,42 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
     return dense[0] + experts[0], dense[1] + experts[1]
 
 
-def _adapted(work: Work, part: Shares) -> tuple[float, float]:
-    """LoRA: frozen weights (16-bit, fp32 or NF4) and 16 B a parameter of the adapters on every linear layer."""
+def _adapters(work: Work) -> float:
+    """Parameters of the adapters on every linear layer of a rank."""
     model, plan = work.model, work.parallel
-    shard = plan.shard if plan.zero == 3 else 1
     width = model.q_width + model.k_width + model.v_width + model.o_width + 4 * model.hidden
     widths = width + (3 if model.gated else 2) * (model.ffn + model.hidden)
-    adapters = work.lora_rank * widths * (-(-model.layers // plan.pp)) / plan.tp
-    outer = embedding_parameters(model) / plan.tp
+    return work.lora_rank * widths * (-(-model.layers // plan.pp)) / plan.tp
+
+
+def _frozen(work: Work, part: Shares) -> float:
+    """Bytes of frozen weights before any sharding: 16-bit, fp32 or NF4."""
+    outer = embedding_parameters(work.model) / work.parallel.tp
     inner = max(0.0, part.total - outer)
     whole = 4.0 if work.precision == "fp32" else 2.0
     # bitsandbytes converts linear layers; the experts of transformers 5 are one parameter, which stays in 16 bits.
     four_bit = max(0.0, inner - part.expert) if work.method == "qlora" else 0.0
-    base = whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit
-    return (base + 12.0 * adapters) / shard, 4.0 * adapters / shard
+    return whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit
+
+
+def _adapted(work: Work, part: Shares) -> tuple[float, float]:
+    """LoRA: frozen weights and 16 B a parameter of the adapters; FSDP2 moves all of it to main memory or nothing."""
+    plan = work.parallel
+    if plan.offload_weights:
+        return 0.0, 0.0
+    shard = plan.shard if plan.zero == 3 else 1
+    adapters = _adapters(work)
+    return (_frozen(work, part) + 12.0 * adapters) / shard, 4.0 * adapters / shard
+
+
+def weight_bytes(work: Work) -> float:
+    """Bytes of weights of one rank after sharding, on the GPU or in main memory."""
+    part, plan = shares(work), work.parallel
+    if work.method != "full":
+        return _frozen(work, part) / (plan.shard if plan.zero == 3 else 1)
+    experts = max(1, plan.shard // plan.ep) if plan.zero == 3 else 1
+    dense = plan.shard if plan.zero == 3 else 1
+    return bytes_per_parameter(work)[0] * (part.dense / dense + part.expert / experts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +179,7 @@ def _gathered(work: Work, part: Shares) -> _Flight:
     frozen = work.method != "full"
     if work.framework in {"fsdp2", "fsdp1"} and (plan.zero == 3 or work.framework == "fsdp2"):
         return _fully_sharded(work, part)
-    largest = attention_matrix(work.model) / plan.tp
-    unpack = 2.0 * max(part.layer - largest, largest) if work.method == "qlora" else 0.0
+    unpack = _unpacked(work, part) if work.method == "qlora" else 0.0
     # DeepSpeed gathers into buffers of its own also where one rank holds everything (or main memory does).
     if plan.zero < 3 or (plan.shard == 1 and work.framework != "deepspeed"):
         if frozen:
@@ -175,6 +196,12 @@ def _gathered(work: Work, part: Shares) -> _Flight:
     return _Flight(live, live, 4.0 * min(5e8, part.total) + 2.0 * part.head)
 
 
+def _unpacked(work: Work, part: Shares) -> float:
+    """Bytes of 4-bit weights that are unpacked at a time: the larger half of a layer."""
+    attention = attention_matrix(work.model) / work.parallel.tp
+    return 2.0 * max(part.layer - attention, attention)
+
+
 def _fully_sharded(work: Work, part: Shares) -> _Flight:
     """FSDP with a unit a layer and one for the rest, whose weights stay whole from its forward to its backward pass.
 
@@ -187,6 +214,11 @@ def _fully_sharded(work: Work, part: Shares) -> _Flight:
     width = 4.0 if work.precision == "fp32" else 2.0
     wide = 2.0 if work.pure_bf16 else 4.0  # of the reduction
     unit = part.layer + part.expert / max(1, -(-model.layers // plan.pp))
+    if work.method == "qlora":
+        # Layers travel in 4 bits, and each matrix is unpacked when it is used.
+        four = 4.127 / 8 * part.layer + width * (unit - part.layer)
+        whole = width * part.outer + _unpacked(work, part)
+        return _Flight(four + whole, 2 * four + whole, 0.0)
     if plan.keep_gathered:
         # Gradients of a pipeline's stage are summed whole in fp32 until its last micro-batch.
         summed = 4.0 * part.total if plan.pp > 1 and work.microbatches > 1 else 0.0
@@ -195,6 +227,17 @@ def _fully_sharded(work: Work, part: Shares) -> _Flight:
     buffers = 0.0 if frozen else wide * unit + width * part.head + first
     end = 0.0 if frozen else (2 * width + wide) * part.outer
     return _Flight(width * (unit + part.outer), width * (2 * unit + part.outer), buffers, end)
+
+
+def step_copy(work: Work, gradients: float) -> float:
+    """Bytes that an optimizer step allocates for its time.
+
+    torch's AdamW takes its foreach form unless it is told otherwise, which copies the roots of all second moments
+    (``_multi_tensor_adam`` of torch 2.13). torchtitan, Megatron (through Transformer Engine or apex), DeepSpeed and
+    transformers' Trainer take one fused kernel, which copies nothing; llm-foundry steps tensor by tensor.
+    """
+    own = work.framework == "ddp" and not work.transformers
+    return gradients if own and not work.parallel.offload_optimizer else 0.0
 
 
 def _boundaries(work: Work, plan: Schedule) -> float:
@@ -215,7 +258,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     """The peak over the phases of a step; ``table`` is ``memory`` of the efficiency table.
 
     The loss phase holds all activations and the logits, and gradients only where they outlive a step; the backward
-    phase one layer's working part; the optimizer step gradients and a temporary copy.
+    phase one layer's working part; the optimizer step gradients and what its implementation copies.
     """
     part = shares(work)
     base, gradients = _states(work, part) if work.method == "full" else _adapted(work, part)
@@ -235,35 +278,38 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     each = 4.0 if work.precision == "fp32" else 2.0
     backward = each * work.tokens * work.model.vocab / work.parallel.tp if work.loss == "plain" else 0.0
     # A fused loss computes the head's gradient in the forward pass and keeps it; without sharding it lies whole.
-    head = 4.0 * part.head if work.loss == "fused" or (work.framework == "ddp" and not stays) else 0.0
+    first_gradient = work.loss == "fused" or (work.framework == "ddp" and not stays)
+    head = 4.0 * part.head if first_gradient and work.method == "full" else 0.0
     # A training loop that keeps the model's output keeps its logits while the gradients are computed.
     held = backward if work.framework in {"ddp", "fsdp1", "fsdp2"} and plan.stages == 1 else 0.0
     moving = gathered + buffers + working * tokens + held
-    phases = {
-        "loss": base + kept + flight.forward + last + logits,
-        "backward": base + kept + moving + max(first, last) + head,
-        "head": base + kept + gathered + buffers + last + backward,
+    # What comes and goes in each phase, and whether all gradients are there too or those of accumulation alone.
+    phases: dict[str, tuple[float, float]] = {
+        "loss": (kept, flight.forward + last + logits),
+        "backward": (kept, moving + max(first, last) + head),
+        "head": (kept, gathered + buffers + last + backward),
         # The first layers come last: their activations are few, the gradients of all others are there.
-        "late": base + gradients + moving + saved * tokens / work.model.layers * work.parallel.pp,
-        "end": base + gradients + flight.end,
-        "step": base + gradients + (0.0 if work.parallel.offload_optimizer else gradients),
+        "late": (gradients, moving + saved * tokens / work.model.layers * work.parallel.pp),
+        "end": (gradients, flight.end),
+        "step": (gradients, step_copy(work, gradients)),
     }
-    peak = max(phases.values())
-    loss_counts = phases["loss"] >= phases["backward"]
+    peak = base + max(stay + moves for stay, moves in phases.values())
+    loss_counts = sum(phases["loss"]) >= sum(phases["backward"])
     named = work.framework if work.framework in table["reserved_over_live"] else "eager"
     kind = "compiled" if work.compile else named
     factor = float(table["reserved_over_live"][kind]["v"])
     error = float(table["error"]["v"]) + (float(table["error_experts"]["v"]) if work.model.experts else 0.0)
     context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
-    # Static memory does not fragment, but what gradients leave behind is not used again between their steps.
-    static = base + gathered + gradients
-    reserved = max(peak, static + factor * max(0.0, peak - base - gathered - kept))
+    # Static memory does not fragment. Of what gradients leave behind between their steps, a part is not used again.
+    lasting = gradients if stays else float(table["gradients_apart"]["v"]) * gradients
+    most = max(moves for _, moves in phases.values())
+    reserved = max(peak, base + lasting + gathered + factor * max(0.0, most - gathered))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
     # loss; newer frameworks compile the loss along with the model.
     # States are counted to the last parameter; what a step keeps beside them is estimated.
-    held, exact = min(base + kept, peak), float(table["error_states"]["v"])
+    held, exact = min(base + gradients, peak), float(table["error_states"]["v"])
     spread = 0.0
-    if work.loss == "plain" and phases["loss"] >= phases["backward"]:
+    if work.loss == "plain" and loss_counts:
         eight = work.framework == "megatron" and work.precision.startswith("fp8")
         spread = 0.4 * logits if eight else 0.5 * logits if work.compile and work.framework == "fsdp2" else 0.0
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):

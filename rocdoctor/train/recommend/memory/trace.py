@@ -16,7 +16,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.train.recommend.estimate import Result
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import fits
-from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bucket_bytes, bytes_per_parameter
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bucket_bytes, bytes_per_parameter, step_copy
 from rocdoctor.train.recommend.model.shapes import counted_parameters
 from rocdoctor.train.recommend.model.spec import Work
 
@@ -192,7 +192,7 @@ def memory(work: Work, closed: GpuMemory, traced: Traced, table: Mapping[str, An
     peak = max(traced.parts.values())
     kept = gradients * count / (plan.shard if plan.zero >= 2 else 1)
     static = traced.static + added - (kept if work.microbatches > 1 else 0.0)
-    step = static + 2 * kept
+    step = static + kept + step_copy(work, kept)
     live = max(peak + added, step)
     moving = max(0.0, live - static - closed.gathered - (kept if work.microbatches > 1 else 0.0))
     factor = float(table["reserved_over_live"]["eager"]["v"])

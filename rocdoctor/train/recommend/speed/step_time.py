@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter, shares
+from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter, shares, weight_bytes
 from rocdoctor.train.recommend.model.shapes import (
     Kind,
     active_mlp_matrix,
@@ -93,13 +93,38 @@ def _elementwise_bytes(work: Work, kind: Kind) -> float:
     return total
 
 
+def _shape(work: Work, table: Mapping[str, Any], experts: bool = False) -> float:
+    """What narrow products, or products of few tokens, reach of the rate of large ones.
+
+    An expert sees the tokens that are routed to it: those of all ranks that share the experts.
+    """
+    model, plan = work.model, work.parallel
+    tokens, width = work.tokens, min(model.hidden, model.expert_ffn if experts else model.ffn)
+    if experts:
+        tokens *= model.top_k * plan.ep / model.experts
+    few = 1 + float(table["small_tokens"]["v"]) / tokens
+    return 1 / (1 + float(table["small_width"]["v"]) * plan.tp / width) / few
+
+
+def _clock(work: Work, table: Mapping[str, Any]) -> float:
+    """Clock under load over that of the part whose share of the peak the table has.
+
+    Power rises faster than the clock, about its square. Two parts with one peak differ by what their boards may draw.
+    """
+    gpu = work.gpu
+    row = (table["generations"].get(gpu.generation) or {}).get("board_w_per_tflops")
+    drawn = gpu.power_share
+    if row is not None and gpu.board_w is not None and gpu.peak:
+        drawn *= min(1.5, gpu.board_w / (gpu.peak / 1e12) / float(row["v"]))
+    return float(drawn ** float(table["power_exponent"]["v"]))
+
+
 def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, float, float]:
     """Seconds of matrix products, attention, memory traffic (all micro-batches of a stage) and the optimizer."""
     model, gpu, plan = work.model, work.gpu, work.parallel
     peak, bandwidth = gpu.peak or 0.0, (gpu.bandwidth or 1e12) * float(table["bandwidth_share"]["v"])
     generation = gpu.generation
-    # Clocks under a power limit: power rises faster than the clock, about its square.
-    clock = gpu.power_share ** float(table["power_exponent"]["v"])
+    clock = _clock(work, table)
     share = _figure(table, generation, "matrix_bf16")
     base = peak * clock * share
     if gpu.measured:
@@ -114,8 +139,7 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     elif work.precision.startswith("fp8") and gpu.peak_fp8:
         key = "matrix_fp8_rowwise" if work.precision == "fp8-rowwise" else "matrix_fp8"
         fast = gpu.peak_fp8 * clock * _figure(table, generation, key) * (peak / gpu.peak if gpu.peak else 1.0)
-    narrow = min(model.hidden, model.ffn if not model.experts else model.expert_ffn) / plan.tp
-    shape = 1 / (1 + float(table["small_width"]["v"]) / narrow) / (1 + float(table["small_tokens"]["v"]) / work.tokens)
+    shape = _shape(work, table)
     attention_rate = peak * clock * _figure(table, generation, _kernel(work))
     if not work.flash:
         attention_rate *= 0.5
@@ -124,8 +148,12 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     matrix = attention = moved = 0.0
     for kind, count in model.kinds:
         again, again_attention = _recomputed(work, kind)
-        weights = attention_matrix(model) + active_mlp_matrix(model, kind)
-        matrix += 2.0 * weights * count * (1 + weight_pass + again) / fast / shape
+        passes = count * (1 + weight_pass + again) / fast
+        if kind == "moe":
+            matrix += 2.0 * attention_matrix(model) * passes / shape
+            matrix += 2.0 * active_mlp_matrix(model, kind) * passes / _shape(work, table, experts=True)
+        else:
+            matrix += 2.0 * (attention_matrix(model) + active_mlp_matrix(model, kind)) * passes / shape
         attention += attention_flops(model, work.seq) * count * (3.5 + again_attention) / attention_rate
         moved += _elementwise_bytes(work, kind) * count * (3 + again) / bandwidth
     head = 6.0 * model.vocab * model.hidden / base
@@ -143,6 +171,10 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     if plan.offload_optimizer:
         # Gradients and weights cross the host link; the processor moves the states at about 100 GB/s a node.
         update += 4.0 * owned / gpu.host_link + 28.0 * owned * min(work.gpus, gpu.node_gpus) / 100e9
+    if plan.offload_weights:
+        # Each rank fetches its part for the forward and for the backward pass of every micro-batch.
+        rate = gpu.host_link * float(table["fabric"]["pcie"]["v"])
+        update += 2.0 * weight_bytes(work) * work.microbatches / rate
     return (
         (matrix * layers + edge) * tokens / plan.tp,
         attention * layers * tokens / plan.tp,

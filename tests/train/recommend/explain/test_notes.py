@@ -27,8 +27,9 @@ def test_kernels_that_torch_holds_back_are_offered_with_what_they_change() -> No
 
 
 def test_a_speed_that_no_run_stands_behind_is_called_a_guess() -> None:
-    assert any("is a guess" in line for line in _plan("8xMI300X").notes)
+    assert any("is a guess" in line for line in _plan("8xMI210").notes)
     assert not any("is a guess" in line for line in _plan("8xH100-SXM").notes)
+    assert not any("is a guess" in line for line in _plan("8xMI300X").notes)  # six runs of AMD's
 
 
 def test_a_package_that_is_missing_is_named_only_where_packages_are_known() -> None:
@@ -41,7 +42,8 @@ def test_a_package_that_is_missing_is_named_only_where_packages_are_known() -> N
 
 
 def test_a_tight_plan_says_so_first() -> None:
-    answer = recommend(fleet("RX 7900 XTX"), work("llama-3.1-8b", method="lora"))
+    # RDNA 3 without experimental kernels keeps all scores.
+    answer = recommend(fleet("RX 7900 XTX"), work("llama-3.1-8b", method="lora", seq=3072))
     assert answer.plan is not None
     assert answer.plan.result.fits == "tight"
     assert answer.plan.notes[0].startswith("This plan is tight")

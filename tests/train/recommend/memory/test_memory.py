@@ -8,6 +8,7 @@ from rocdoctor.train.recommend.estimate import estimate, solve
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import layer_bytes, loss_bytes
 from rocdoctor.train.recommend.memory.fit import fits
+from rocdoctor.train.recommend.memory.gpu_memory import step_copy
 from tests.train.recommend.spec_kit import changed
 
 P = 6_738_415_616
@@ -161,6 +162,28 @@ def test_static_memory_does_not_fragment() -> None:
     apart = large.reserved - small.reserved
     assert apart / (large.live_peak - small.live_peak) == pytest.approx(1.13)
     assert small.reserved - small.live_peak < 0.13 * small.live_peak + small.states / 4
+
+
+def test_gradients_are_counted_once() -> None:
+    """70B on eight GPUs with one sequence a step: accumulating over two passes keeps gradients and takes no less."""
+
+    def high(count: int) -> float:
+        spec = changed(model="llama-3.1-70b", gpus=8, parallel={"fsdp": 8}, seq=4096, recompute="full", micro_batch=1)
+        return solve({**spec, "grad_accum": count}).memory.high / GIB
+
+    gradients = 4 * 70.6e9 / 8 / GIB
+    assert high(1) <= high(2) < high(1) + gradients
+    # 16 B a parameter over eight, two gathered layers, the rest and the loss: nowhere near a second copy of gradients.
+    assert high(1) < 16 * 70.6e9 / 8 / GIB + gradients
+
+
+def test_only_the_default_form_of_adamw_copies_in_its_step() -> None:
+    def step(**fields: Any) -> float:
+        return step_copy(solve(changed(**fields)).work, 10.0)
+
+    assert step(framework="ddp", gpus=1, parallel={}) == 10.0
+    assert step(framework="ddp", gpus=1, parallel={}, method="full") == 0.0  # the Trainer's AdamW is fused
+    assert step(framework="torchtitan") == step(framework="megatron", parallel={"tp": 1}) == 0.0
 
 
 @pytest.mark.parametrize(
