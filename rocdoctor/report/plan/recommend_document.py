@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Code, Fixed, Heading, Para, Row, Table, Title, Words
-from rocdoctor.train.recommend.explain.value_reasons import FRAMEWORK_WORDS, gib, room
+from rocdoctor.train.recommend.explain.value_reasons import FRAMEWORK_WORDS, gib, recompute_words, room
 from rocdoctor.train.recommend.plan import Plan, Recommendation, Workload
 
 _TITLES = {
@@ -28,6 +28,7 @@ _TITLES = {
     "recompute": "recompute",
     "optimizer": "optimizer",
     "loss": "loss",
+    "compile": "torch.compile",
     "offload": "offload",
 }
 _FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
@@ -69,7 +70,9 @@ def kind(plan: Plan) -> str:
     words += f", micro-batch {work.micro_batch}"
     words += f" x {work.microbatches}" if work.microbatches > 1 else ""
     if work.recompute != "none":
-        words += f", recompute {work.recompute}"
+        words += f", recompute {recompute_words(work)}"
+    words += ", compiled" if work.compile else ""
+    words += ", 16-bit states" if work.pure_bf16 else ""
     words += ", 8-bit Adam" if work.optimizer == "adam8bit" else ""
     words += ", fused loss" if work.loss == "fused" else ""
     return words
@@ -194,6 +197,9 @@ def document(answer: Recommendation) -> list[Block]:
         if answer.runner_up is not None:
             runner = one_line(f"{kind(answer.runner_up)}: {answer.margin}.")
             parts.append((Heading("Next best"), Para(runner, "  ", "    ")))
+        if answer.faster is not None:
+            fast = one_line(f"{kind(answer.faster)}: {answer.gain}")
+            parts.append((Heading("Faster, but may not fit"), Para(fast, "  ", "    ")))
         parts += [_places(plan), _environment(plan), _list("If it does not fit", said[1:])]
         parts.append(_list("Notes", (*plan.notes, *answer.notes)))
     else:

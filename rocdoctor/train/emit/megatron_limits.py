@@ -6,24 +6,15 @@ transformer_config.py``, ``core/parallel_state.py``, ``core/pipeline_parallel/sc
 
 from __future__ import annotations
 
-import re
 from math import ceil, gcd
 
 from rocdoctor.train.emit.script import method_refusal
 from rocdoctor.train.recommend.model.layout import Framework
-from rocdoctor.train.recommend.model.models import preset
+from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.spec import Work
 
 FRAMEWORKS: tuple[Framework, ...] = ("megatron",)
 VERSION = "0.19.2"
-
-# Families whose layers differ from Megatron's GPT in more than sizes.
-_OTHER_CODE = (
-    ("gemma", "gates its feed-forward part with GELU"),
-    ("pythia", "runs attention and feed-forward side by side"),
-    ("gpt-oss", "attends to a sliding window in every second layer"),
-    ("mpt", "adds ALiBi biases to attention scores"),
-)
 
 
 def refuses(work: Work) -> str | None:
@@ -36,15 +27,9 @@ def refuses(work: Work) -> str | None:
 
 def _model(work: Work) -> str | None:
     model, sizes = work.model, work.parallel
-    known = preset(model.name)
-    name = str(known["id"]) if known else re.sub(r"[ _]", "-", model.name.lower())
-    for family, what in _OTHER_CODE:
-        if family in name or (family == "gpt-oss" and model.sinks) or model.family == family:
-            return f"{model.name} {what}, which its GPT model does not; nearest: another model"
-    if model.norm == "layer" and not model.norm_bias:
-        return f"its LayerNorm has biases, that of {model.name} has none; nearest: norm rms"
-    if model.norm == "rms" and model.norm_bias:
-        return f"its RMSNorm has no biases, that of {model.name} has; nearest: norm layer"
+    other = other_code(model)
+    if other is not None:
+        return other
     tp = sizes.tp
     for what, width in (("feed-forward width", model.ffn), ("width of an expert", model.expert_ffn)):
         if width % tp:

@@ -8,11 +8,12 @@ from rocdoctor.train.recommend.environment import settings
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.explain.notes import notes
-from rocdoctor.train.recommend.explain.value_reasons import choices, margin
+from rocdoctor.train.recommend.explain.value_reasons import choices, gain, margin
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.specification import spec_of
 from rocdoctor.train.recommend.plan import Fleet, Needed, Plan, Recommendation, Workload
-from rocdoctor.train.recommend.search.candidates import Candidate, Refuses, Search, savers_of, usual_frameworks
+from rocdoctor.train.recommend.search.candidates import Candidate, Refuses, Search, usual_frameworks
+from rocdoctor.train.recommend.search.savers import savers_of
 from rocdoctor.train.recommend.search.smallest_changes import needed, refusal
 from rocdoctor.train.recommend.software import four_bit
 from rocdoctor.train.recommend.speed.placement import placement
@@ -27,6 +28,12 @@ _NAMES: dict[str, tuple[Framework, ...]] = {
     "megatron": ("megatron",),
     "megatron-lm": ("megatron",),
 }
+
+# How much faster a plan that may just fit must be to be named beside the safe one.
+FASTER = 1.05
+
+# From what lead on another program is worth a line.
+_WORTH_ANOTHER = 0.10
 
 _NO_ADAPTERS = ("megatron", "megatron-lm", "torchtitan")
 
@@ -55,23 +62,47 @@ def best(found: Iterable[Candidate], goal: str) -> list[Candidate]:
     return ranked
 
 
-def _ranked(search: Search, frameworks: Sequence[Framework]) -> list[Candidate]:
-    """The candidates with the least savers that make something surely fit; tight ones only where nothing does."""
-    tight: list[Candidate] = []
+def searched(search: Search, frameworks: Sequence[Framework]) -> list[Candidate]:
+    """The candidates with the least savers that make something surely fit; tight ones only where nothing does.
+
+    What computes the same step in less memory is compared with what needs no saver, since the room may make it faster.
+    """
+    savers = savers_of(search.fleet, search.workload)
     found = list(search.candidates(frameworks))
-    if search.workload.goal == "memory":
-        for saver in savers_of(search.fleet, search.workload):
-            if not saver.offload:
-                found += search.candidates(frameworks, saver)
-    if any(one.fits == "yes" for one in found):
-        return best(found, search.workload.goal)
-    tight += found
-    for saver in savers_of(search.fleet, search.workload):
-        more = list(search.candidates(frameworks, saver))
-        if any(one.fits == "yes" for one in more):
-            return best(more, search.workload.goal)
-        tight += more
-    return best(tight, search.workload.goal)
+    for saver in savers:
+        if not saver.alters or (search.workload.goal == "memory" and not saver.offload):
+            found += search.candidates(frameworks, saver)
+    for saver in savers:
+        if any(one.fits == "yes" for one in found):
+            return found
+        if saver.alters:
+            found += search.candidates(frameworks, saver)
+    return found
+
+
+def faster(found: Iterable[Candidate], chosen: Candidate) -> Candidate | None:
+    """The best that may just fit, where the plan that surely fits is slower by more than an estimate's error."""
+    if chosen.fits != "yes" or chosen.speed is None:
+        return None
+    least = FASTER * chosen.speed.tokens_per_s_per_gpu
+    tight = [one for one in found if one.fits == "tight" and one.speed and one.speed.tokens_per_s_per_gpu >= least]
+    # What only just reaches into the room is likelier to run than what is fastest of all.
+    likely = [one for one in tight if one.memory.reserved + one.memory.context <= one.work.gpu.usable_bytes]
+    return max(likely, key=lambda one: one.score, default=None)
+
+
+def _elsewhere(found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
+    """That another program is a good deal faster, which nobody asked for."""
+    if chosen.speed is None or chosen.work.framework == "megatron":
+        return
+    rates = [
+        one.speed.tokens_per_s_per_gpu
+        for one in found
+        if one.fits == "yes" and one.speed is not None and one.work.framework == "megatron"
+    ]
+    share = max(rates, default=0.0) / chosen.speed.tokens_per_s_per_gpu - 1
+    if share >= _WORTH_ANOTHER:
+        yield f"Megatron-LM would be {share:.0%} faster by this estimate; --framework megatron plans for it."
 
 
 def _runner_up(ranked: Sequence[Candidate]) -> Candidate | None:
@@ -131,13 +162,14 @@ def recommend(
     if reason is not None:
         return Recommendation(fleet, workload, None, needed=(Needed(reason),), notes=fleet.notes)
     search = Search(fleet, workload, refuses, transformers, seen)
-    asked = frameworks_of(workload.framework) if workload.framework else usual_frameworks(fleet)
+    asked = frameworks_of(workload.framework) if workload.framework else usual_frameworks(fleet, workload)
     frameworks: tuple[Framework, ...] = tuple(one for one in asked if not only or one in only)
     if only and not frameworks:
         frameworks = tuple(only[:1]) if not workload.framework else ()
     if not frameworks:
         raise SpecError(f"the files asked for cannot express {workload.framework}; they take {', '.join(only)}")
-    ranked = _ranked(search, frameworks)
+    found = searched(search, frameworks)
+    ranked = best(found, workload.goal)
     if not ranked:
         refused = refusal(search)
         wanted = () if refused else needed(search, frameworks)
@@ -146,17 +178,23 @@ def recommend(
         )
     second = _runner_up(ranked)
     plan = made(search, ranked[0])
-    runner = None
-    if second is not None:
-        spec = spec_of(fleet, workload, second.work)
-        runner = Plan(fleet, workload, spec, solve(spec))
+    more = faster(found, ranked[0]) if workload.goal == "speed" else None
+
+    def bare(one: Candidate | None) -> Plan | None:
+        if one is None:
+            return None
+        spec = spec_of(fleet, workload, one.work)
+        return Plan(fleet, workload, spec, solve(spec))
+
     return Recommendation(
         fleet,
         workload,
         plan,
-        runner,
+        bare(second),
         margin(ranked[0], second) if second is not None else "",
+        bare(more),
+        gain(ranked[0], more) if more is not None else "",
         needed=needed(search, frameworks) if plan.result.fits != "yes" else (),
-        notes=fleet.notes,
+        notes=(*fleet.notes, *_elsewhere(found, ranked[0])),
         considered=search.considered,
     )

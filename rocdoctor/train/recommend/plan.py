@@ -209,6 +209,7 @@ class Needed:
 class Recommendation:
     """The answer: the plan, the next best one and by how much, or what would be needed when nothing fits.
 
+    ``faster``: a plan that is faster and may just fit, where the safe one gives that up, with how it compares.
     ``needed``: why it does not fit, then what would, the cheapest change first. ``considered``: configurations that
     were estimated. ``refused``: why the files that were asked for can express none, where that and not the memory is
     the reason.
@@ -219,6 +220,8 @@ class Recommendation:
     plan: Plan | None
     runner_up: Plan | None = None
     margin: str = ""
+    faster: Plan | None = None
+    gain: str = ""
     needed: tuple[Needed, ...] = ()
     notes: tuple[str, ...] = ()
     considered: int = 0

@@ -152,7 +152,7 @@ def _surely_fits(form: Form, machine: Machine, seen: Seen) -> bool:
     fleet, workload = fleet_of(form, machine), workload_of(form)
     if unsupported(fleet, workload) is not None:
         return False
-    found = Search(fleet, workload, seen=seen).candidates(usual_frameworks(fleet))
+    found = Search(fleet, workload, seen=seen).candidates(usual_frameworks(fleet, workload))
     return any(one.fits == "yes" for one in found)
 
 

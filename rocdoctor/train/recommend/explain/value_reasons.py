@@ -59,6 +59,18 @@ def margin(first: Candidate, second: Candidate) -> str:
     return f"{'as fast' if change > -0.005 else f'{-change:.0%} faster'}{more}; {held}"
 
 
+def gain(sure: Candidate, fast: Candidate) -> str:
+    """How a plan that may just fit compares with the one that surely does."""
+    found, usable = fast.memory, fast.work.gpu.usable_bytes
+    times = fast.speed.tokens_per_s_per_gpu / sure.speed.tokens_per_s_per_gpu if fast.speed and sure.speed else 1.0
+    likely = found.reserved + found.context
+    spare = (
+        f"{gib(usable - likely)} to spare (likely {gib(likely)}, at most {gib(found.high)}, of {gib(usable)} usable)"
+    )
+    tried = "Try it for a few steps and watch the memory."
+    return f"{times:.2f} times as fast. By the estimate it fits with {spare}. {tried}"
+
+
 def choices(search: Search, chosen: Candidate, plan: Plan) -> tuple[Choice, ...]:
     """The decisions of a plan in the order in which a person would take them."""
     return tuple(_choices(search, chosen, plan))
@@ -85,11 +97,16 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     yield from _batch(search, chosen, plan)
     yield _recompute(search, chosen)
     found = precision(fleet)
-    yield Choice("precision", work.precision, found.reason, _doubt(found.source), source=found.source)
+    pure = ", weights too" if work.pure_bf16 else ""
+    yield Choice("precision", work.precision + pure, found.reason, _doubt(found.source), source=found.source)
     kernel = attention(fleet)
     yield Choice("attention", work.attention, kernel.reason, _doubt(kernel.source), source=kernel.source)
     if work.method == "full":
         yield _optimizer(chosen)
+    if work.compile:
+        plain = _with(search, chosen, replace(work, compile=False, loss="plain"))
+        reason = "layers and loss are compiled, as torchtitan's and AMD's recipes have it"
+        yield Choice("compile", "on", reason, gib(chosen.memory.logits), f"off would be {_share(chosen, plain)}")
     if work.loss == "fused":
         plain = _with(search, chosen, replace(work, loss="plain"))
         reason = f"plain logits and loss take {gib(plain.memory.logits)}; this one needs the package liger-kernel"
@@ -243,10 +260,17 @@ def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     yield Choice("grad_accum", str(work.microbatches), words)
 
 
+def recompute_words(work: Work) -> str:
+    """``full``, or in how many of a stage's layers."""
+    if work.recompute_layers is None:
+        return work.recompute
+    return f"{work.recompute} in {work.recompute_layers} of {-(-work.model.layers // work.parallel.pp)} layers"
+
+
 def _recompute(search: Search, chosen: Candidate) -> Choice:
     work = chosen.work
     if work.recompute == "none":
-        other = _with(search, chosen, replace(work, recompute="full"))
+        other = _with(search, chosen, replace(work, recompute="full", recompute_layers=None))
         return Choice(
             "recompute",
             "none",
@@ -254,13 +278,13 @@ def _recompute(search: Search, chosen: Candidate) -> Choice:
             gib(chosen.memory.activations),
             f"full would be {_share(chosen, other)}",
         )
-    other = _with(search, chosen, replace(work, recompute="none"))
+    other = _with(search, chosen, replace(work, recompute="none", recompute_layers=None))
     words = f"activations kept whole would take {gib(other.memory.activations)}"
     if other.fits == "yes":
         words = "recomputing lets the micro-batch grow" if work.micro_batch > 1 else "it leaves most memory free"
     return Choice(
         "recompute",
-        work.recompute,
+        recompute_words(work),
         words,
         f"{gib(chosen.memory.activations)} kept",
         f"none would be {_share(chosen, other)}",
@@ -278,6 +302,12 @@ def _optimizer(chosen: Candidate) -> Choice:
             "bitsandbytes and may change the loss slightly",
             f"{each:g} B a parameter",
         )
+    if work.pure_bf16:
+        reason = (
+            "moments in bf16 as the weights, since fp32 ones do not fit; small updates are lost to rounding, so watch "
+            "the loss"
+        )
+        return Choice("optimizer", "adamw", reason, f"{each:g} B a parameter")
     return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")
 
 

@@ -42,6 +42,8 @@ def _parallel(work: Work) -> dict[str, Any]:
             out["vpp"] = sizes.chunks
     if sizes.tp > 1:
         out["sp"] = sizes.sequence
+    if sizes.async_tp:
+        out["async_tp"] = True
     if sizes.offload_optimizer and sizes.offload_weights:
         out["offload"] = True
     elif sizes.offload_optimizer:
@@ -66,13 +68,15 @@ def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
         "framework": framework_field(work.framework, work.transformers and workload.method == "pretrain"),
         "parallel": _parallel(work),
         "recompute": work.recompute,
-        "precision": work.precision,
+        "precision": f"pure {work.precision}" if work.pure_bf16 else work.precision,
         "optimizer": {"adam": "adamw", "adam8bit": "adamw_8bit"}.get(work.optimizer, work.optimizer),
         "attention": work.attention,
         "compile": work.compile,
     }
     if workload.method != "pretrain":
         spec["method"] = workload.method
+    if work.recompute_layers is not None:
+        spec["recompute_layers"] = work.recompute_layers
     if work.method != "full":
         spec["lora_rank"] = work.lora_rank
     if work.loss in ("fused", "compiled"):

@@ -14,11 +14,14 @@ from rocdoctor.train.recommend.estimate import efficiency
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, memory
 from rocdoctor.train.recommend.model.layout import Framework, Parallel, read_parallel
-from rocdoctor.train.recommend.model.spec import Loss, Optimizer, Recompute, Work, read_spec
+from rocdoctor.train.recommend.model.megatron_code import other_code
+from rocdoctor.train.recommend.model.spec import Work, read_spec
 from rocdoctor.train.recommend.model.specification import framework_field
 from rocdoctor.train.recommend.plan import Fleet, Workload
+from rocdoctor.train.recommend.search.forms import batches, forms, recomputes
 from rocdoctor.train.recommend.search.layouts import layouts
-from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, precision
+from rocdoctor.train.recommend.search.savers import PLAIN, Saver, applied
+from rocdoctor.train.recommend.software import attention, precision
 from rocdoctor.train.recommend.speed.pipeline import Schedule, schedule
 from rocdoctor.train.recommend.speed.step_time import Speed, speed
 
@@ -28,42 +31,10 @@ Refuses = Callable[[Work], "str | None"]
 HOST_SHARE = 0.8
 # A plan must be this much faster for each thing more that has to be set up.
 LEVEL = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Saver:
-    """Settings that save memory and cost something else: time, or a change of the training itself."""
-
-    name: str
-    level: float
-    optimizer: Optimizer = "adam"
-    loss: Loss = "plain"
-    offload: str = ""  # "" , "optimizer", "all"
-
-
-PLAIN = Saver("", 0.0)
-# In the order in which they are asked for: the first that makes it fit is enough.
-SAVERS = (
-    Saver("a fused loss", 0.5, loss="fused"),
-    Saver("8-bit Adam", 1.0, optimizer="adam8bit"),
-    Saver("8-bit Adam and a fused loss", 1.5, optimizer="adam8bit", loss="fused"),
-    Saver("the optimizer in main memory", 2.0, offload="optimizer"),
-    Saver("weights and optimizer in main memory", 2.5, offload="all"),
-)
-
-
-def savers_of(fleet: Fleet, workload: Workload) -> tuple[Saver, ...]:
-    """The memory savers that can work on this fleet."""
-    eight = eight_bit_optimizer(fleet).state != "no"
-    return tuple(
-        one
-        for one in SAVERS
-        if (one.optimizer != "adam8bit" or eight)
-        # States of adapters are small, and frozen weights stay on the GPU.
-        and ((one.optimizer != "adam8bit" and not one.offload) or workload.method in ("pretrain", "full"))
-        # Fused losses are kernels for GPUs.
-        and not (one.loss == "fused" and (workload.method == "pretrain" or fleet.vendor == "cpu"))
-    )
+# Levels of Megatron-LM where nobody asked for it: other model code, other checkpoints. AMD ships its recipes for it
+# (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's attention was rated by
+# runs of 2024, before it had cuDNN's kernel.
+_OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +59,16 @@ class Candidate:
         return float(again * size * (1 - 4 * LEVEL) ** self.level)
 
 
-def usual_frameworks(fleet: Fleet) -> tuple[Framework, ...]:
-    """Frameworks that are compared where the user names none: plain PyTorch.
+def usual_frameworks(fleet: Fleet, workload: Workload) -> tuple[Framework, ...]:
+    """Frameworks that are compared where the user names none: plain PyTorch, and Megatron-LM for pretraining what its
+    model code computes.
 
-    DeepSpeed joins where states move to main memory. Megatron is compared only with itself, since the estimate gives it
-    another attention kernel than the others.
+    DeepSpeed joins where states move to main memory.
     """
-    return ("ddp",) if fleet.gpus == 1 or fleet.vendor == "cpu" else ("ddp", "fsdp2")
+    if fleet.gpus == 1 or fleet.vendor == "cpu":
+        return ("ddp",)
+    pretrain = workload.method == "pretrain" and other_code(workload.model) is None
+    return ("ddp", "fsdp2", "megatron") if pretrain else ("ddp", "fsdp2")
 
 
 def base_work(fleet: Fleet, workload: Workload, framework: Framework, transformers: bool = False) -> Work:
@@ -169,20 +143,21 @@ class Search:
     def candidates(self, frameworks: Sequence[Framework], saver: Saver = PLAIN) -> Iterator[Candidate]:
         """All configurations that do not surely exceed the memory, by framework and division."""
         free = not self.refuses and self.workload.framework is None
-        more: tuple[Framework, ...] = ("deepspeed",) if saver.offload and free else ()
+        whole = self.workload.method in ("pretrain", "full")
+        more: tuple[Framework, ...] = ("deepspeed",) if saver.offload and free and whole else ()
         for framework in dict.fromkeys((*frameworks, *more)):
             base = self.base(framework)
+            asked = framework != "megatron" or self.workload.framework is not None
+            own = 0.0 if asked else _OWN_PROGRAM.get(self.fleet.vendor, 0.0)
             for work, level in self._divided(base, saver):
-                yield from self._sized(work, level, saver)
+                for form, extra in forms(work, self.fleet, self.workload):
+                    yield from self._sized(form, level + extra + own, saver)
 
     def _divided(self, base: Work, saver: Saver) -> Iterator[tuple[Work, float]]:
         """Every division of a framework with the savers applied."""
-        framework = base.framework
-        if (saver.offload and not _offloads(framework, saver)) or (saver.optimizer != "adam" and base.method != "full"):
+        framework, changed = base.framework, applied(base, saver)
+        if changed is None:
             return
-        if saver.optimizer == "adam8bit" and framework != "ddp":
-            return  # bitsandbytes does not know sharded tensors, DeepSpeed and Megatron-LM have optimizers of their own
-        base = replace(base, optimizer=saver.optimizer, loss=saver.loss if saver.loss != "plain" else base.loss)
         for raw, level in layouts(self.fleet, self.workload, framework):
             try:
                 sizes = read_parallel(raw, base.model, self.fleet.gpus, framework, [])
@@ -194,22 +169,28 @@ class Search:
                 if wide or (saver.offload == "all" and sizes.zero != 3):
                     continue
                 sizes = replace(sizes, offload_optimizer=True, offload_weights=saver.offload == "all")
-            work = replace(base, parallel=sizes)
+            work = replace(changed, parallel=sizes)
             if not saver.offload or self.host_holds(work):
                 yield work, level + saver.level
 
     def _sized(self, work: Work, level: float, saver: Saver) -> Iterator[Candidate]:
         """Recompute and micro-batches of one division, the micro-batches until they do not fit."""
-        for recompute in _recomputes(work):
+        for recompute, layers, extra in recomputes(work):
+            full: set[bool] = set()
             for micro, count in self.batches(work.parallel):
-                one = replace(work, recompute=recompute, micro_batch=micro, microbatches=count)
+                if (count > 1) in full:
+                    continue
+                one = replace(work, recompute=recompute, recompute_layers=layers, micro_batch=micro, microbatches=count)
                 reason = next((words for refuse in self.refuses if (words := refuse(one))), None)
                 if reason is not None:
                     self.refused[reason] = self.refused.get(reason, 0) + 1
                     continue
-                found = self.estimated(one, level, saver)
+                found = self.estimated(one, level + extra, saver)
                 if found.fits == "no":
-                    break
+                    full.add(count > 1)
+                    if False in full:
+                        break
+                    continue
                 yield found
 
     def smallest(self, base: Work, saver: Saver) -> Iterator[Candidate]:
@@ -222,23 +203,8 @@ class Search:
                     yield self.estimated(one, level, saver)
 
     def batches(self, sizes: Parallel) -> Iterator[tuple[int, int]]:
-        """Micro-batch sizes with the micro-batches a step, ascending.
-
-        A given global batch is kept exactly; without one nothing is accumulated, and a pipeline has four micro-batches
-        a stage.
-        """
-        total = self.workload.global_batch
-        for micro in (1, 2, 4, 8, 16, 32, 64):
-            if total is None:
-                yield micro, 4 * sizes.pp if sizes.pp > 1 else 1
-                continue
-            if total % (micro * sizes.dp):
-                continue
-            count = total // (micro * sizes.dp)
-            # A stage without work at the start and end is idle longer than it works.
-            if sizes.pp > 1 and (count < sizes.pp or (sizes.chunks > 1 and count % sizes.pp)):
-                continue
-            yield micro, count
+        """Micro-batch sizes with the micro-batches a step, ascending."""
+        return batches(self.fleet, self.workload, sizes)
 
     def host_holds(self, work: Work) -> bool:
         """Whether a node's main memory holds what is moved there, as far as is known."""
@@ -261,15 +227,3 @@ def host_bytes(work: Work, rows: Mapping[str, Any]) -> float:
     kept = replace(work, parallel=replace(sizes, offload_optimizer=False, offload_weights=False))
     inside = memory(work, plan, rows["memory"]).states
     return max(0.0, memory(kept, plan, rows["memory"]).states - inside) * 1.5
-
-
-def _offloads(framework: Framework, saver: Saver) -> bool:
-    """FSDP2 moves weights, gradients and optimizer together, DeepSpeed the optimizer alone too."""
-    return framework == "deepspeed" or (framework == "fsdp2" and saver.offload == "all")
-
-
-def _recomputes(work: Work) -> tuple[Recompute, ...]:
-    if work.framework == "megatron":
-        return ("none", "selective", "full")
-    # Selective recompute by operation is torchtitan's; the Hugging Face model code has whole layers alone.
-    return ("none", "selective-op", "full") if work.framework == "fsdp2" and not work.transformers else ("none", "full")

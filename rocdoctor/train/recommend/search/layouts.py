@@ -47,6 +47,8 @@ def _pipelines(fleet: Fleet, workload: Workload, framework: Framework) -> Iterat
     layers = workload.model.layers
     # Stages of plain PyTorch are cut by hand and cannot share one matrix; Megatron-LM has both built in.
     more = 2.0 if framework == "fsdp2" else 0.0
+    # Pipelines are for slow links. Inside one fast node nobody starts with one.
+    more += 2.0 if fleet.nodes == 1 and fleet.fabric in ("xgmi", "nvlink") else 0.0
     if framework == "fsdp2" and workload.model.tied:
         return
     for stages in _powers(min(fleet.gpus, layers)):
@@ -78,7 +80,7 @@ def _mixed(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[L
                     if framework == "megatron":
                         yield sizes | {"dp": data, "dist_opt": True}, level_here + 1
                     else:
-                        yield sizes | {"fsdp": data}, level_here + (1 if data * cp > 1 else 0)
+                        yield sizes | {"fsdp": data}, level_here + (0.5 if data * cp > 1 else 0)
 
 
 def layouts(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[Layout]:
@@ -94,8 +96,8 @@ def layouts(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[
         yield from _mixed(fleet, workload, framework)
     elif framework in ("fsdp2", "fsdp1"):
         if fleet.nodes > 1 and fleet.per_node > 1:
-            yield {"fsdp": fleet.per_node, "replicate": fleet.nodes}, 1.5
+            yield {"fsdp": fleet.per_node, "replicate": fleet.nodes}, 1.0
         if workload.method == "pretrain" and framework == "fsdp2":
             yield from _mixed(fleet, workload, framework)
         else:
-            yield {"fsdp": world}, 1.0
+            yield {"fsdp": world}, 0.5

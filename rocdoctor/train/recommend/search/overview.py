@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocdoctor.train.recommend.advise import best, unsupported
+from rocdoctor.train.recommend.advise import best, searched, unsupported
 from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.model.workload import read_workload
 from rocdoctor.train.recommend.plan import Fleet, Method, Workload
-from rocdoctor.train.recommend.search.candidates import PLAIN, Candidate, Search, savers_of, usual_frameworks
+from rocdoctor.train.recommend.search.candidates import Candidate, Search, usual_frameworks
 
 # Dense models of each usual size, then mixtures of experts.
 _MODELS = (
@@ -65,15 +65,9 @@ def _cell(fleet: Fleet, workload: Workload) -> Cell:
     if unsupported(fleet, workload) is not None:
         return Cell("no", "", None, None)
     search = Search(fleet, workload)
-    frameworks = usual_frameworks(fleet)
-    tight: list[Candidate] = []
-    for saver in (PLAIN, *savers_of(fleet, workload)):
-        found = list(search.candidates(frameworks, saver))
-        sure = [one for one in found if one.fits == "yes"]
-        if sure:
-            return _of(fleet, best(sure, "speed")[0])
-        tight += found
-    return _of(fleet, best(tight, "speed")[0]) if tight else Cell("no", "", None, None)
+    frameworks = usual_frameworks(fleet, workload)
+    found = best(searched(search, frameworks), "speed")
+    return _of(fleet, found[0]) if found else Cell("no", "", None, None)
 
 
 def _of(fleet: Fleet, one: Candidate) -> Cell:
@@ -89,4 +83,6 @@ def _of(fleet: Fleet, one: Candidate) -> Cell:
         words += " offload"
     if one.work.optimizer == "adam8bit":
         words += " 8-bit"
+    elif one.work.pure_bf16:
+        words += " 16-bit"
     return Cell(one.fits, words, one.speed.tokens_per_s_per_gpu if one.speed else None, one.memory.high)

@@ -14,14 +14,12 @@ from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.plan import Fleet, Method, Needed, Seat, Workload
 from rocdoctor.train.recommend.search.candidates import (
     HOST_SHARE,
-    PLAIN,
-    SAVERS,
     Candidate,
     Search,
     host_bytes,
-    savers_of,
     usual_frameworks,
 )
+from rocdoctor.train.recommend.search.savers import PLAIN, SAVERS, savers_of
 from rocdoctor.train.recommend.software import four_bit
 
 # Methods by what they hold on the GPU, most first.
@@ -108,7 +106,7 @@ def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed
         if method == "qlora" and (four_bit(fleet).state == "no" or fleet.vendor == "cpu"):
             continue
         lighter = replace(workload, method=method)
-        asked = usual_frameworks(fleet)
+        asked = usual_frameworks(fleet, lighter)
         one = _sure(search.like(workload=lighter), [f for f in asked if not search.refuses or f in frameworks])
         if one is not None:
             yield _given("--method", method, f": {_NAMES[method]} would fit ({_words(one)}).")

@@ -11,8 +11,9 @@ from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.model.specification import spec_of
-from rocdoctor.train.recommend.search.candidates import PLAIN, SAVERS, Candidate, Search, host_bytes, usual_frameworks
+from rocdoctor.train.recommend.search.candidates import Candidate, Search, host_bytes, usual_frameworks
 from rocdoctor.train.recommend.search.layouts import layouts
+from rocdoctor.train.recommend.search.savers import PLAIN, SAVERS, savers_of
 from tests.train.recommend.fleet_kit import FLEETS, fleet, work
 
 
@@ -23,7 +24,7 @@ def test_a_candidate_is_what_the_estimate_says_of_its_specification(gpus: str, n
     search = Search(where, what)
     found: list[Candidate] = []
     for saver in (PLAIN, *SAVERS):
-        found += list(search.candidates(usual_frameworks(where), saver))[::7]
+        found += list(search.candidates(usual_frameworks(where, what), saver))[::7]
     assert found
     for one in found[:40]:
         again = solve(spec_of(where, what, one.work))
@@ -121,7 +122,7 @@ def test_an_integrated_gpu_has_no_memory_beside_it() -> None:
 def test_deepspeed_joins_only_to_move_states() -> None:
     where, what = fleet("2xRX 7900 XTX", 1, 500), work("llama-3.2-3b", method="full", seq=512)
     for saver in (PLAIN, *SAVERS):
-        used = {one.work.framework for one in Search(where, what).candidates(usual_frameworks(where), saver)}
+        used = {one.work.framework for one in Search(where, what).candidates(usual_frameworks(where, what), saver)}
         assert ("deepspeed" in used) == bool(saver.offload), saver.name
 
 
@@ -164,3 +165,65 @@ def test_eight_bit_optimizers_are_for_whole_states_alone() -> None:
     saver = next(one for one in SAVERS if one.optimizer == "adam8bit")
     frameworks: tuple[Framework, ...] = ("ddp", "fsdp2", "deepspeed", "megatron")
     assert {one.work.framework for one in search.candidates(frameworks, saver)} == {"ddp"}
+
+
+def test_every_micro_batch_that_divides_the_batch_is_tried() -> None:
+    what = work("llama-3.2-1b", global_batch=8 * 6)
+    sizes = {one.work.micro_batch for one in Search(fleet(), what).candidates(("fsdp2",))}
+    assert {1, 2, 3, 6} <= sizes
+    free = {one.work.micro_batch for one in Search(fleet(), work("llama-3.2-1b")).candidates(("fsdp2",))}
+    assert {1, 2, 3, 5, 6, 7} <= free
+
+
+def test_without_a_batch_nothing_or_a_usual_batch_is_accumulated() -> None:
+    def counts(**options: object) -> set[int]:
+        found = Search(fleet(), work("llama-3.2-1b", **options)).candidates(("ddp",))
+        return {one.work.microbatches for one in found if one.work.micro_batch == 1}
+
+    assert counts(method="lora") == {1, 2}  # 16 sequences over eight ranks
+    assert counts(seq=8192) == {1, 16}  # 2**20 tokens over eight ranks
+    cpu = Search(replace(fleet("RX 7900 XTX"), vendor="cpu"), work("smollm2-135m", seq=1024))
+    assert {one.work.microbatches for one in cpu.candidates(("ddp",))} == {1}
+
+
+def test_layers_and_loss_are_compiled_where_kernels_are_generated() -> None:
+    def compiled(gpus: str, **options: object) -> set[bool]:
+        found = Search(fleet(gpus), work("llama-3.2-1b", seq=1024, **options)).candidates(("fsdp2",))
+        return {one.work.compile for one in found}
+
+    assert compiled("8xMI300X") == {False, True}
+    assert compiled("8xMI100") == {False}  # no flash kernel was built for it
+    assert compiled("8xMI300X", method="full") == {False}  # the formats of Hugging Face compile before they shard
+
+
+def test_some_layers_alone_are_recomputed() -> None:
+    found = list(Search(fleet(), work("llama-3.1-8b", seq=8192)).candidates(("fsdp2", "megatron")))
+    assert {one.work.recompute_layers for one in found if one.work.recompute == "full"} >= {None, 8, 16, 24}
+    part = next(one for one in found if one.work.recompute_layers == 16)
+    assert part.work.recompute == "full"
+
+
+def test_megatron_is_compared_where_its_code_computes_the_model() -> None:
+    where = fleet("8xMI300X")
+    assert "megatron" in usual_frameworks(where, work("llama-3.1-8b"))
+    assert "megatron" not in usual_frameworks(where, work("llama-3.1-8b", method="full"))
+    assert "megatron" not in usual_frameworks(where, work("gemma-7b"))
+    assert "megatron" not in usual_frameworks(fleet("MI300X"), work("llama-3.1-8b"))
+
+
+def test_one_fast_node_gets_no_pipeline_of_plain_pytorch() -> None:
+    for model in ("llama-3.1-8b", "llama-2-7b", "qwen3-14b"):
+        plan = recommend(fleet("4xMI250X"), work(model)).plan
+        assert plan is not None
+        assert plan.work.parallel.pp == 1, model
+
+
+def test_sixteen_bit_states_come_before_eight_bit_ones_and_both_before_main_memory() -> None:
+    savers = savers_of(fleet("8xMI300X"), work("llama-3.1-8b", method="full"))
+    kinds = ["moved" if one.offload else one.optimizer if one.optimizer != "adam" else "" for one in savers]
+    assert kinds == sorted(kinds, key=["", "adam8bit", "moved"].index)
+    assert not any(one.pure_bf16 for one in savers_of(fleet("8xMI300X"), work("llama-3.1-8b")))
+    where, what = fleet("8xMI300X"), work("llama-3.1-8b", method="full")
+    pure = next(one for one in savers if one.pure_bf16)
+    one = next(iter(Search(where, what).candidates(("fsdp2",), pure)))
+    assert solve(spec_of(where, what, one.work)).work == one.work

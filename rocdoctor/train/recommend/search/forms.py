@@ -1,0 +1,97 @@
+"""What else a framework lets one choose beside the division: compiling, recomputation, sizes of a micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rocdoctor.train.recommend.model.layout import Parallel
+from rocdoctor.train.recommend.model.spec import Recompute, Work
+from rocdoctor.train.recommend.plan import Fleet, Workload
+
+# What is accumulated to where no batch is asked for: sequences of fine-tuning; tokens of pretraining, and of them most
+# a GPU (Llama's and Primus' recipes take one to four million on eight and more GPUs).
+_SEQUENCES, _TOKENS, _TOKENS_GPU = 16, 2**20, 2**17
+# Sequences of a fine-tuning step that larger micro-batches may add up to: more change what is learned.
+_MOST_SEQUENCES = 64
+# Sizes that are tried where no global batch says which divide it.
+_SIZES = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
+_MOST = 64
+# Recomputing some layers alone: shares of a stage, and what it takes to set that up.
+_PARTS = (0.25, 0.5, 0.75)
+_PART_LEVEL = 0.5
+# Published recipes for FSDP2 compile layers and loss: it takes one option, and patience at the start.
+_COMPILE_LEVEL = 0.25
+
+
+def forms(base: Work, fleet: Fleet, workload: Workload) -> Iterator[tuple[Work, float]]:
+    """A configuration as it is, and compiled where that is usual: model code of its own under FSDP2, on a GPU for which
+    kernels are generated (flash attention is one of them)."""
+    yield base, 0.0
+    if base.framework != "fsdp2" or workload.method != "pretrain" or base.transformers:
+        return
+    if fleet.vendor == "cpu" or not fleet.gpu.flash:
+        return
+    plan = base.parallel
+    # Overlapping tensor parallelism needs a compiled graph and memory that peers see (NVLink).
+    overlap = plan.tp > 1 and fleet.fabric == "nvlink"
+    sizes = replace(plan, async_tp=True) if overlap else plan
+    yield replace(base, compile=True, loss="compiled", parallel=sizes), _COMPILE_LEVEL
+
+
+def recomputes(work: Work) -> Iterator[tuple[Recompute, int | None, float]]:
+    """Kinds of recomputation, the layers of a stage that do it (None: all), and the level."""
+    yield "none", None, 0.0
+    if work.framework == "megatron":
+        yield "selective", None, 0.0
+    # Selective recompute by operation is torchtitan's; the Hugging Face model code has whole layers alone.
+    own = work.framework == "fsdp2" and not work.transformers
+    if own:
+        yield "selective-op", None, 0.0
+    if own or work.framework == "megatron":
+        stage, chunks = -(-work.model.layers // work.parallel.pp), work.parallel.chunks
+        for share in _PARTS:
+            layers = round(share * stage / chunks) * chunks
+            if 0 < layers < stage:
+                yield "full", layers, _PART_LEVEL
+    yield "full", None, 0.0
+
+
+def batches(fleet: Fleet, workload: Workload, sizes: Parallel) -> Iterator[tuple[int, int]]:
+    """Micro-batch sizes with the micro-batches a step, ascending.
+
+    A given global batch is kept exactly: every size that divides a rank's part. Without one, nothing is accumulated or
+    as much as makes a usual batch; a pipeline always has that, in rounds of its stages.
+    """
+    total = workload.global_batch
+    if total is None:
+        usual = _usual(fleet, workload)
+        for micro in _SIZES:
+            if workload.method != "pretrain" and micro > 1 and micro * sizes.dp > _MOST_SEQUENCES:
+                return
+            more = -(-usual // (micro * sizes.dp))
+            if sizes.pp > 1:
+                yield micro, -(-more // sizes.pp) * sizes.pp
+                continue
+            yield micro, 1
+            if more > 1 and fleet.vendor != "cpu":
+                yield micro, more
+        return
+    if total % sizes.dp:
+        return
+    own = total // sizes.dp
+    for micro in range(1, min(own, _MOST) + 1):
+        if own % micro:
+            continue
+        count = own // micro
+        # A stage without work at the start and end is idle longer than it works.
+        if sizes.pp > 1 and (count < sizes.pp or (sizes.chunks > 1 and count % sizes.pp)):
+            continue
+        yield micro, count
+
+
+def _usual(fleet: Fleet, workload: Workload) -> int:
+    """Sequences of a step that such trainings take."""
+    if workload.method != "pretrain":
+        return _SEQUENCES
+    return max(1, min(_TOKENS, _TOKENS_GPU * fleet.gpus) // workload.seq)
