@@ -298,7 +298,10 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     named = work.framework if work.framework in table["reserved_over_live"] else "eager"
     kind = "compiled" if work.compile else named
     factor = float(table["reserved_over_live"][kind]["v"])
-    error = float(table["error"]["v"]) + (float(table["error_experts"]["v"]) if work.model.experts else 0.0)
+    errors = table["error"]
+    error = float(errors.get(work.framework, errors["other"])["v"])
+    error += float(table["error_experts"]["v"]) if work.model.experts else 0.0
+    error += float(table["error_divided"]["v"]) if max(work.parallel.tp, work.parallel.pp) > 1 else 0.0
     context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
     # Static memory does not fragment. Of what gradients leave behind between their steps, a part is not used again.
     lasting = gradients if stays else float(table["gradients_apart"]["v"]) * gradients
