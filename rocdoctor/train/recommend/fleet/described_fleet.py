@@ -100,6 +100,7 @@ def _read(text: str) -> Asked:
     words = " ".join(text[:200].replace("_", " ").split())
     if not words:
         raise SpecError("--gpus needs a number and a name, for example 8xMI300X")
+    words = re.sub(r"\bmax\+", "Max", words, flags=re.IGNORECASE)  # Ryzen AI Max+ 395: no sum
     if re.search(r"[+,;]", words):
         raise SpecError(f"'{words}' names several kinds of GPU; a plan is for equal ones, for example 8xMI300X")
     memory = None
@@ -157,7 +158,9 @@ def _only_name(plain: str, found: tuple[GpuProfile, ...]) -> bool:
     for shape in sorted(shapes, key=len, reverse=True):
         spelled = " ?".join(re.escape(part) for part in shape.split())
         left = re.sub(rf"(?<![a-z0-9]){spelled}(?![a-z0-9])", " ", left)
-    return all(_FILL.fullmatch(word) for word in left.split())
+    # An integrated GPU is named by its processor: "Ryzen AI Max 395".
+    whole = any(one.shared_memory for one in found)
+    return all(_FILL.fullmatch(word) or (whole and re.fullmatch(r"\d{3}", word)) for word in left.split())
 
 
 def _nearest(words: str) -> list[str]:
@@ -191,6 +194,12 @@ def _check_node(asked: Asked, nodes: int) -> None:
     usual = CARDS_PER_NODE.get(asked.profile.id, _USUAL_NODE) if asked.profile else _USUAL_NODE
     if asked.count <= usual:
         return
+    dies = asked.profile.dies if asked.profile else 1
+    if asked.count == usual * dies:  # people count what the driver shows
+        raise SpecError(
+            f"{asked.count} {asked.name} in one node: {usual} cards of it are {asked.count} GPUs; nearest: "
+            f"--gpus {usual}x{asked.name.replace(' ', '-')}" + (f" --nodes {nodes}" if nodes > 1 else "")
+        )
     size = next(one for one in range(usual, 0, -1) if asked.count % one == 0)
     most = f"a node of {asked.name} has {usual} of them" if usual != _USUAL_NODE else f"a node has {usual} GPUs"
     raise SpecError(

@@ -131,7 +131,7 @@ def test_two_dies_are_two_gpus() -> None:
         ("16xMI300X", "--gpus 8xMI300X --nodes 2"),
         ("12xH100", "--gpus 6xH100 --nodes 2"),
         ("8xMI300A", "--gpus 4xMI300A --nodes 2"),
-        ("8xMI250X", "--gpus 4xMI250X --nodes 2"),
+        ("12xMI250X", "--gpus 4xMI250X --nodes 3"),
         ("32xRX 7900 XTX", "--gpus 8xRX-7900-XTX --nodes 4"),
     ],
 )
@@ -197,3 +197,24 @@ def test_the_specification_reads_back_as_the_same_gpu() -> None:
     for text in ("8xMI300X", "4xMI250X", "2xMI50", "8xT4:16GiB", "8xA100", "2xRTX 4090"):
         fleet = described(text)
         assert read_gpu(dict(fleet.spec_gpu), network_rates(), []) == fleet.gpu
+
+
+@pytest.mark.parametrize("text", ["Ryzen AI Max+ 395:128GiB", "Ryzen AI Max 390:96GiB", "Ryzen AI Max+ PRO 395:64GiB"])
+def test_a_plus_sign_of_a_name_joins_no_two_kinds(text: str) -> None:
+    one = described(text)
+    assert one.integrated
+    assert one.gfx == "gfx1151"
+
+
+@pytest.mark.parametrize("text", ["8xMI300X+8xMI250X", "MI300X + RTX 4090", "RX 7900 XTX+7900 XT", "MI300X, MI210"])
+def test_two_kinds_are_refused(text: str) -> None:
+    with pytest.raises(SpecError, match="several kinds"):
+        described(text)
+
+
+def test_gpus_of_cards_with_two_dies_are_told_as_cards() -> None:
+    with pytest.raises(SpecError, match=r"4 cards of it are 8 GPUs; nearest: --gpus 4xMI250X$"):
+        described("8xMI250X")
+    assert described("4xMI250X").per_node == 8
+    with pytest.raises(SpecError, match=r"--gpus 4xMI250X --nodes 4"):
+        described("16xMI250X")
