@@ -68,6 +68,11 @@ def _held_back(plan: Plan) -> Iterator[str]:
 
 def _speed_basis(plan: Plan) -> Iterator[str]:
     """How sure the speed is: what was measured here, or how many published runs stand behind the table."""
+    if plan.work.model.experts:
+        yield (
+            "The speed of a mixture of experts is a guess: no published run of one stands behind the table, and small "
+            "experts may be half as fast."
+        )
     source = plan.fleet.sources.get("peak", "")
     if "measured" in source:
         yield f"The speed rests on figures measured here ({source})."

@@ -97,8 +97,8 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     yield from _batch(search, chosen, plan)
     yield _recompute(search, chosen)
     found = precision(fleet)
-    pure = ", weights too" if work.pure_bf16 else ""
-    yield Choice("precision", work.precision + pure, found.reason, _doubt(found.source), source=found.source)
+    value = f"pure {work.precision}" if work.pure_bf16 else work.precision
+    yield Choice("precision", value, found.reason, _doubt(found.source), source=found.source)
     kernel = attention(fleet)
     yield Choice("attention", work.attention, kernel.reason, _doubt(kernel.source), source=kernel.source)
     if work.method == "full":

@@ -227,3 +227,14 @@ def test_sixteen_bit_states_come_before_eight_bit_ones_and_both_before_main_memo
     pure = next(one for one in savers if one.pure_bf16)
     one = next(iter(Search(where, what).candidates(("fsdp2",), pure)))
     assert solve(spec_of(where, what, one.work)).work == one.work
+
+
+def test_experts_beyond_a_node_must_pay_for_the_network() -> None:
+    def level(size: int) -> float:
+        found = layouts(fleet("8xH100-SXM", 4), work("qwen3-30b-a3b"), "megatron")
+        return next(level for sizes, level in found if sizes.get("ep", 1) == size and set(sizes) <= _DATA_AND_EXPERTS)
+
+    assert level(8) == level(4) == level(2) < level(16) == level(32)
+
+
+_DATA_AND_EXPERTS = {"ep", "dp", "dist_opt"}
