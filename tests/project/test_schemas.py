@@ -37,7 +37,7 @@ _OPTIONAL = {
     "report": {"recognised", "voice", "confidence", "references", "finer", "outcomes", "threads"},
     "facts": {"cuda", "libraries"},
     "estimate": {"trace"},
-    "recommend": {"margin"},
+    "recommend": {"margin", "gain"},
     "smoke": {
         "more",
         "findings",

@@ -220,9 +220,9 @@ class Recommendation:
     plan: Plan | None
     runner_up: Plan | None = None
     margin: str = ""
-    faster: Plan | None = None
-    gain: str = ""
     needed: tuple[Needed, ...] = ()
     notes: tuple[str, ...] = ()
     considered: int = 0
     refused: str = ""
+    faster: Plan | None = None
+    gain: str = ""

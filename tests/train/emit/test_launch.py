@@ -119,3 +119,9 @@ def test_comments_name_no_folder() -> None:
     for name, expected in (("/home/somebody/my-model", "my-model"), ("meta/llama", "meta/llama"), (None, "a model of")):
         named = replace(made, workload=replace(made.workload, model_id=name))
         assert model_words(named).startswith(expected)
+
+
+def test_adamw_is_asked_for_in_the_form_that_was_estimated() -> None:
+    """The default form of torch's AdamW copies all second moments in each step; it is counted under DDP alone."""
+    assert "AdamW optimizer, with fused=True" in _told(parallel={"fsdp": 8}, framework="fsdp2")
+    assert "fused=True" not in _told(parallel={"dp": 8}, framework="ddp")

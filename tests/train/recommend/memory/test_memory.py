@@ -212,6 +212,32 @@ def test_a_chunked_loss_hardly_grows_with_tokens() -> None:
     assert one(8192) - one(4096) == pytest.approx(8 * 4096 * 4096)
 
 
+def test_a_frozen_head_has_no_gradient() -> None:
+    def one(method: str) -> float:
+        return loss_bytes(solve(changed(fused_ce="liger", method=method)).work)
+
+    assert one("full") - one("lora") == pytest.approx(4 * 32000 * 4096)
+
+
+def test_layers_in_four_bits_travel_in_four_bits() -> None:
+    def gathered(method: str) -> float:
+        spec = changed(model="llama-2-70b", framework="fsdp2", method=method, recompute="full")
+        return solve({**spec, "parallel": {"fsdp": 8}}).memory.gathered
+
+    # Two layers in flight, 856 M weights each, and the larger half of one unpacked.
+    apart = gathered("lora") - gathered("qlora")
+    assert apart == pytest.approx(2 * 856e6 * (2 - 4.127 / 8) - 2 * 705e6, rel=0.02)
+
+
+def test_how_sure_memory_is_depends_on_the_framework() -> None:
+    def width(framework: str, **parallel: Any) -> float:
+        found = solve(changed(framework=framework, parallel=parallel, micro_batch=8)).memory
+        return (found.high - found.context - found.states) / (found.reserved - found.states)
+
+    assert width("torchtitan", fsdp=8) < width("fsdp1", fsdp=8)
+    assert width("torchtitan", fsdp=8) < width("torchtitan", fsdp=4, tp=2)
+
+
 def test_the_verdict_follows_the_range() -> None:
     one = solve(changed())
     assert one.memory.low < one.memory.live_peak < one.memory.reserved < one.memory.high
