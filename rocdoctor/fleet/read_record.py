@@ -152,7 +152,7 @@ def _figures(values: Any) -> tuple[float | None, ...]:
     for one in values:
         bad = isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one) or one < 0
         if one is not None and bad:
-            raise RecordError("a figure is no number")
+            raise RecordError("a figure is not a number")
     return tuple(None if one is None else float(one) for one in values)
 
 
