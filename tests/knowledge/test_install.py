@@ -137,6 +137,7 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "el",
         "elver",
         "eldir",
+        "sledir",
         "kernel",
         "user",
     }

@@ -178,11 +178,12 @@ def test_other_processors_are_stated_unknowns() -> None:
 
 
 def test_what_follows_from_older_pages_is_said() -> None:
-    for key in (*WHOLE, "sles 15"):
+    for key in (*WHOLE, "sles 15", "sles 16"):
         driver = install.driver_route(whole(key), "gfx942", kernel=KERNELS.get(key, "6.4.0"), secure_boot=False)
         assert isinstance(driver, install.DriverRoute)
         assert "remove it first" in driver.notes[0]  # AMD's caution on all its pages
-        assert ("older releases" in " ".join(driver.notes)) == (key == "sles 15"), key
+        assert ("follows from the page of driver 31.30" in driver.unsettled) == key.startswith("sles"), key
+        assert "31.60, whose repository was not to be found on 2026-11-24" in driver.unsettled, key
     resolute = install.driver_route(found("ubuntu 26.04"), "gfx942", kernel="7.0.0-10-generic")
     assert isinstance(resolute, install.DriverRoute) and resolute.kind == "dkms"
     assert "cryptsetup-initramfs" in " ".join(resolute.notes)

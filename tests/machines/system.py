@@ -50,6 +50,9 @@ class Distribution:
     platform: str = ""  # PLATFORM_ID of RHEL and what is built from it
 
 
+# What the registration of a system leaves; a machine without it is one with the file removed.
+_REGISTERED = {"rhel": "/etc/pki/consumer/cert.pem", "sles": "/etc/zypp/credentials.d/SCCcredentials"}
+
 UBUNTU_2404 = Distribution(
     "ubuntu",
     "24.04",
@@ -194,6 +197,9 @@ def linux(files: Files, os: Distribution, cmdline: str = "", uptime_s: float = 9
         "/etc/os-release",
         f'PRETTY_NAME="{os.pretty}"\nNAME="{os.pretty.split()[0]}"\nVERSION_ID="{os.version}"\nID={os.id}\n{like}',
     )
+    registered = _REGISTERED.get(os.id)
+    if registered is not None:
+        files.put(registered, "")
     files.put("/proc/sys/kernel/osrelease", os.kernel)
     files.put("/proc/version", f"Linux version {os.kernel} (builder@host) (gcc 13.3.0, GNU ld 2.42) {os.build}")
     boot = f"BOOT_IMAGE=/boot/vmlinuz-{os.kernel} root=/dev/mapper/vg0-root ro {cmdline or 'quiet splash'}"

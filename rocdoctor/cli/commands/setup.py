@@ -7,6 +7,7 @@ import re
 from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import get_args
 
@@ -94,7 +95,7 @@ def run(options: Options) -> int:
     progress.say("planning")
     checks, problems = chosen_checks((), ())
     diagnosis = diagnose(machine, checks, problems)
-    plan = plan_of(diagnosis, options.goal, _choice(options))
+    plan = _made(diagnosis, options.goal, options)
     said = _said(options, host)
     plan = plan.discreetly(said)
     progress.done()
@@ -111,8 +112,10 @@ def run(options: Options) -> int:
     return 0 if plan.finished else EXIT_FINDINGS
 
 
-def _choice(options: Options) -> ReleaseChoice:
-    return ReleaseChoice(options.rocm, options.torch, options.maker, options.wheels_only)
+def _made(diagnosis: Diagnosis, goal: Goal, options: Options) -> SetupPlan:
+    """The plan as of today."""
+    choice = ReleaseChoice(options.rocm, options.torch, options.maker, options.wheels_only)
+    return plan_of(diagnosis, goal, choice, today=date.today().isoformat())
 
 
 def show(
@@ -168,12 +171,8 @@ def _form(form: Form, options: Options, first: Planned) -> int:
         one = replace(options, source=name)
         host = open_host(one)
         diagnosis, said = diagnose(collect(host), checks, problems), _said(one, host)
-        found.append(
-            _planned(one, host, diagnosis, plan_of(diagnosis, options.goal, _choice(options)).discreetly(said), said)
-        )
-    output.exact(
-        as_form(form, found, lambda machine, goal: plan_of(diagnose(machine, checks, problems), goal, _choice(options)))
-    )
+        found.append(_planned(one, host, diagnosis, _made(diagnosis, options.goal, options).discreetly(said), said))
+    output.exact(as_form(form, found, lambda machine, goal: _made(diagnose(machine, checks, problems), goal, options)))
     return 0 if all(one.plan.finished for one in found) else EXIT_FINDINGS
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.collect.reading import read_fact, word
 from rocdoctor.collect.recorded_outputs import outputs, stated
 from rocdoctor.host.base import Answer, Host
-from rocdoctor.model.evidence import Fact, Known, Unknown, first_known
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, first_known, value_or
 from rocdoctor.model.facts import OperatingSystem
 from rocdoctor.parsers.formats.text import to_int
 from rocdoctor.parsers.system.cpu import parse_cpuinfo, parse_lscpu
@@ -25,6 +27,11 @@ _PORTABLE = frozenset({8, 9, 10, 14, 30, 31, 32})
 _STANDING = frozenset({3, 4, 5, 6, 7, 13, 15, 16, 17, 23, 24, 25, 28, 29, 35, 36})
 _OS_FILES = ("read /etc/os-release", "read /usr/lib/os-release")
 _LSB_FILES = ("read /etc/lsb-release", "read /etc/redhat-release")
+# What a registered system has, by its distribution (names in public code that looks for them, read 2026-11-24).
+_REGISTRATIONS = {
+    "rhel": (("list /etc/pki/consumer/cert.pem", "vendor"), ("list /etc/yum.repos.d/*rhui*.repo", "cloud")),
+    "sles": (("list /etc/zypp/credentials.d/SCCcredentials", "vendor"),),
+}
 
 
 def prefetch(host: Host) -> None:
@@ -50,9 +57,25 @@ def collect_os(host: Host) -> OperatingSystem:
             *(stated(_text(release, name), answer, release.lines.get(name)) for release, answer in found)
         )
 
-    return OperatingSystem(
-        *(of(name) for name in ("id", "version_id", "pretty_name", "id_like", "codename", "platform"))
-    )
+    names = ("id", "version_id", "pretty_name", "id_like", "codename", "platform")
+    os = OperatingSystem(**{name: of(name) for name in names})
+    return replace(os, registration=collect_registration(host, value_or(os.id, "")))
+
+
+def collect_registration(host: Host, own_id: str) -> Fact[str]:
+    """Whether the vendor gives packages to this system: by the certificate or the account that a registration leaves.
+
+    Red Hat's update servers in clouds (RHUI) need no registration of the system; they leave repository files.
+    """
+    questions = _REGISTRATIONS.get(own_id)
+    if questions is None:
+        return NOT_ASKED
+    answers = [(host.ask(question), kind) for question, kind in questions]
+    for answer, kind in answers:
+        if answer.ok and answer.lines():
+            return Known(kind, answer.source(1))
+    gap = next((answer for answer, _ in answers if not answer.ok), None)
+    return gap.unknown() if gap is not None else Known("none", answers[0][0].source())
 
 
 def _text(release: OsRelease, name: str) -> str | None:

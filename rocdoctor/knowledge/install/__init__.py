@@ -17,16 +17,22 @@ from rocdoctor.knowledge.install.amd_drivers import (
     driver_route,
     firmware_package,
     groups_step,
-    kernel_floor,
-    kernel_step,
     open_to_all,
     override_of,
+    packaged_driver,
     secure_boot_steps,
     streams,
 )
 from rocdoctor.knowledge.install.apu_memory import ApuLimit, apu_limit, apu_targets, large_carve_out
-from rocdoctor.knowledge.install.distributions import Distribution, distribution, distributions, end_of_life
+from rocdoctor.knowledge.install.distributions import (
+    Distribution,
+    distribution,
+    distributions,
+    end_of_life,
+    tables_day,
+)
 from rocdoctor.knowledge.install.kernel_settings import Change, initramfs, kernel_parameter, sysctl_setting
+from rocdoctor.knowledge.install.kernels import KernelUpdate, kernel_floor, kernel_step, kernel_update
 from rocdoctor.knowledge.install.nvidia_and_cluster import (
     NodeNeeds,
     Runtime,
@@ -39,6 +45,7 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
 )
 from rocdoctor.knowledge.install.nvidia_servers import FabricManager, ended_branch, fabric_manager, has_switches
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists
+from rocdoctor.knowledge.install.registrations import Registration, registration
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install.schedulers import DevicePlugin, Gres, device_plugin, gres
 from rocdoctor.knowledge.install.steps import InstallStep, RepositoryHost, fill, hosts, missing_names, steps_of, weakest
@@ -84,10 +91,12 @@ __all__ = [
     "Firmware",
     "Gres",
     "InstallStep",
+    "KernelUpdate",
     "ListedSupport",
     "ListedSystem",
     "NodeNeeds",
     "PackageStream",
+    "Registration",
     "RepositoryHost",
     "Route",
     "Runtime",
@@ -129,6 +138,7 @@ __all__ = [
     "kernel_floor",
     "kernel_parameter",
     "kernel_step",
+    "kernel_update",
     "kind_of",
     "large_carve_out",
     "listed_kernel",
@@ -140,8 +150,10 @@ __all__ = [
     "open_to_all",
     "override_of",
     "package_exists",
+    "packaged_driver",
     "placeholder",
     "plain_name",
+    "registration",
     "release_lists",
     "rocm_choices",
     "rocm_route",
@@ -152,6 +164,7 @@ __all__ = [
     "streams",
     "support_words",
     "sysctl_setting",
+    "tables_day",
     "toolkit_steps",
     "training_targets",
     "weakest",

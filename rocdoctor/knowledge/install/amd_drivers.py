@@ -5,7 +5,6 @@ The figures are those of ``install.yaml`` and ``install_rocm.yaml``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,19 +12,17 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
+from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_step
 from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
 from rocdoctor.knowledge.install.vendor_lists import release_lists
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.model.evidence import Unknown
-from rocdoctor.model.lazy_re import regex
 
 # official: the vendor names card and distribution; deprecated: it names them and announces the end; distribution: the
 # distribution's own; works-unsupported: people do it, nobody answers for it, and ``risk`` says what may happen.
 Support = Literal["official", "deprecated", "distribution", "works-unsupported"]
 DriverKind = Literal["in-tree", "dkms", "packaged", "newer-kernel", "windows", "host", "none"]
-
-_BACKPORTS = regex(r"\.(?:el|amzn|azl|cm)\d|-default\b|uek")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +55,7 @@ class DriverRoute:
     sources: Words = ()
     table: str = "install"  # in which the sources stand
     kernel_line: str = ""  # of the newer kernel that the steps install: 7.0
+    unsettled: str = ""  # what no page that was read tells of the steps
 
     @property
     def ordered(self) -> tuple[InstallStep, ...]:
@@ -274,35 +272,22 @@ def _apu_kernel(found: Distribution, gfx: str, kernel: str, row: Any) -> DriverR
     )
 
 
-def kernel_floor(gfx: str, distribution: str, version: str, kernel: str) -> str | None:
-    """What AMD asks for with a target where this kernel is too old for it; None where it is not, or nobody knows.
-
-    Kernels of Red Hat and its rebuilds, of SUSE and Oracle carry newer drivers than their numbers say.
-    """
-    table = load_table("install")["driver"]["kernel_floors"]
-    rows = next((one["rows"] for one in table if gfx in one["gfx"]), ())
-    have = tuple(int(one) for one in re.findall(r"\d{1,9}", kernel)[:4])
-    if not have or _BACKPORTS.search(kernel):
+def packaged_driver(
+    found: Distribution | None,
+    gfx: str,
+    *,
+    kernel: str = "",
+    stream: str = "newgen_10",
+    secure_boot: bool | None = None,
+) -> DriverRoute | None:
+    """The vendor's driver package beside the driver of the kernel; None where the vendor has none for it here."""
+    table = load_table("install")["driver"]
+    release = table["releases"].get(stream)
+    if found is None or found.dkms != "vendor" or found.derived_from is not None or release is None:
         return None
-    kind = "OEM" if "-oem" in kernel else "HWE"
-    for one in rows:
-        released = tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:2])
-        least = tuple(int(part) for part in one.get("release", "0").split("."))
-        if one["where"] not in ("*", distribution) or released < least or one.get("kind", kind) != kind:
-            continue
-        if "kernel" not in one or have >= tuple(int(part) for part in re.split(r"[.-]", one["kernel"])):
-            return None
-        named = f"the {one['kind']} kernel" if "kind" in one else "Linux"
-        return f"{named} {one['kernel']} or later"
-    return None
-
-
-def kernel_step(distribution: str, kind: str, line: str) -> tuple[InstallStep, ...]:
-    """The step to a newer kernel of a distribution (``ubuntu 24.04``, HWE, 7.0); () where none is in the tables."""
-    for row in load_table("install")["driver"]["kernel_steps"]:
-        if (row["distribution"], row["kind"], row["kernel"]) == (distribution, kind, line):
-            return steps_of("install", [row["step"]], {})
-    return ()
+    if gfx in table["apus"] or gfx not in current_targets():
+        return None
+    return _dkms(found, gfx, kernel, release, secure_boot)
 
 
 def driver_elsewhere(table: str, rows: Any, container: str) -> DriverRoute | None:
@@ -328,9 +313,11 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     base = found.key.split(" ")[0]
     uek = found.uek and (not kernel or "uek" in kernel)  # Oracle Linux starts the kernel of RHEL as well
     name = "uek" if uek else {"clone": "clone", "rhel": "rhel"}.get(found.repos or "", base)
-    route = table["driver"]["routes"][name]
+    routes = table["driver"]["routes"]
+    route = routes[name] if name in routes else routes[found.key]
     instead = table["driver"]["instead"].get(found.values.get("el", ""), {})
-    names = [instead.get(one, one) for one in route["steps"]]
+    # Modules are enabled where a system is registered, and what is built on it has their packages without that.
+    names = [instead.get(one, one) for one in route["steps"] if found.derived_from is None or one != "sles-modules"]
     caution = table["driver"]["caution"]
     unsettled = [one for one in table["driver"]["unsettled"] if table["driver"]["releases"][one["stream"]] == release]
     values = {**found.values, "drv": release} | ({"kernel": kernel} if kernel else {})
@@ -348,12 +335,11 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
         risk=risk,
         notes=(
             caution["text"],
-            *(one["text"] for one in unsettled),
-            *words(route.get("note")),
             *found.driver_notes,
             *boot_notes(boot),
         ),
         sources=(*words(route["s"]), *words(table["driver"]["releases_s"]), *words(caution["s"])),
+        unsettled=" ".join((*words(route.get("note")), *(one["text"] for one in unsettled))),
     )
 
 

@@ -48,13 +48,17 @@ class Distribution:
         return not self.own_rocm and self.dkms == "none" and set(self.streams.values()) == {"none"}
 
 
+# What a row tells the templates of its steps.
+_VALUES = ("codename", "suite", "osdir", "el", "eldir", "sledir", "python_module")
+
+
 @cache
 def _rows() -> Mapping[tuple[str, str | None], Any]:
     return {(raw["id"], raw["release"]): raw for raw in load_table("install")["distributions"]}
 
 
 def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
-    values = {key: raw[key] for key in ("codename", "suite", "osdir", "el", "eldir") if key in raw}
+    values = {key: raw[key] for key in _VALUES if key in raw}
     if "el" in values and re.fullmatch(r"\d{1,3}\.\d{1,3}", version):
         values["elver"] = version
     elif "el" in values and own_id != raw["id"] and raw.get("listed"):
@@ -136,10 +140,16 @@ def _rebuilt(raw: Any) -> Any:
 
 
 def end_of_life(os: OperatingSystem) -> str:
-    """The month in which a release got its last updates (``2026-05``); "" where it has some, or that is not known."""
+    """The day or month in which a release gets its last updates (``2026-05-13``); "" where that is not known."""
     own_id, version = value_or(os.id, "").lower(), value_or(os.version_id, "")
     row = next((raw for raw in load_table("install")["ended"] if raw["id"] == own_id), None)
     return "" if row is None else str(row["releases"].get(version, ""))
+
+
+def tables_day() -> str:
+    """The day on which the tables of installations were last read (``2026-11-24``)."""
+    table = load_table("install")
+    return max(str(one.get("read", table["read_through"])) for one in table["sources"].values())
 
 
 def distribution_risk(found: Distribution, state: str) -> str | None:

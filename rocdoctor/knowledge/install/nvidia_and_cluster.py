@@ -93,10 +93,12 @@ def nvidia_driver(
     secure_boot: bool | None = None,
     arch: str = "x86_64",
     server: bool = False,
+    today: str = "",
 ) -> DriverRoute | Unknown:
     """The NVIDIA driver: packages of the distribution where they are new enough for the GPU, else NVIDIA's own.
 
-    ``server``: the GPUs are data-center parts, for which archives have a flavour of their own.
+    ``server``: the GPUs are data-center parts, for which archives have a flavour of their own. ``today``: the day by
+    which ends of driver branches are judged, "" that of the tables.
     """
     table = load_table("install_nvidia")
     elsewhere = driver_elsewhere("install_nvidia", table["elsewhere"], container)
@@ -112,7 +114,9 @@ def nvidia_driver(
     if server and enough and (own := server_driver(found, capability)) is not None:
         row, names = own
         why = f"{found.key} has driver {row['branch']} for servers in its own archive, and signs its modules."
-        return _nvidia(found, {**row, "steps": names}, why, kernel, secure_boot, None, "packaged", "install_servers")
+        ended = ended_branch(row["branch"], today)
+        own_row = {**row, "steps": names}
+        return _nvidia(found, own_row, why, kernel, secure_boot, ended, "packaged", "install_servers")
     vendors = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
     if row is not None and enough and server and vendor_first(found) and vendors is not None and not old:
         enough = False
@@ -120,7 +124,10 @@ def nvidia_driver(
         why = f"{found.name} has the driver in its own archive."
         if found.derived_from is not None:
             why = f"{found.name} is built on {found.key}, whose archive has the driver."
-        return _nvidia(found, row, why, kernel, secure_boot, row.get("risk"), "packaged")
+        # That a branch has ended weighs more than what it can do.
+        ended = ended_branch(row["branch"], today) if row["branch"] else None
+        risk = " ".join(one for one in (ended, row.get("risk")) if one) or None
+        return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged")
     row = vendors
     if row is None or arch != "x86_64":
         here = found.name if arch == "x86_64" else f"{found.name} on {arch}"
@@ -128,10 +135,10 @@ def nvidia_driver(
     if old:
         need = f"compute capability {capability} needs NVIDIA's proprietary module"
         return Unknown(f"{need}, whose packages for {found.name} were not read")
-    risk = "The addresses and package names of NVIDIA's repository were not read again: compare with its guide."
+    risk = None
     why = f"NVIDIA's own repository has drivers for {found.key}."
     if found.derived_from is not None:
-        risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}. {risk}"
+        risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
     return _nvidia(found, row, why, kernel, secure_boot, risk, "dkms")
 
 
@@ -153,8 +160,6 @@ def _nvidia(
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
     branch = row.get("branch")
     values |= {"branch": str(branch)} if branch else {}
-    ended = ended_branch(branch) if branch else None
-    risk = " ".join(one for one in (risk, ended) if one) or None
     return DriverRoute(
         kind,
         "distribution" if kind == "packaged" else "official",

@@ -23,15 +23,16 @@ class FabricManager:
     sources: Words
 
 
-def ended_branch(branch: int) -> str | None:
-    """What NVIDIA's list says of a branch that it maintains no more, as of the day of the table; None for others.
+def ended_branch(branch: int, today: str = "") -> str | None:
+    """What NVIDIA's list says of a branch that it maintains no more; None for others.
 
-    Months are text such as "2026-06", which sorts as they follow each other.
+    ``today`` (2026-12-09) counts where it is later than the day of the table. Months are text such as "2026-06", which
+    sorts as they follow each other.
     """
     table = load_table("compat")["cuda"]
     ends = {int(one["branch"][1:]): str(one["end"]) for one in table["branches"]}
     listed = [int(one["branch"][1:]) for one in table["branches"] if "kind" in one]
-    now = str(table["branches_read"])
+    now = max(today[:7], str(table["branches_read"]))
     if ends.get(branch, "") >= now or branch > max(ends):  # newer than the list: nobody knows
         return None
     end = f"ended in {ends[branch]}" if branch in ends else "is no longer on NVIDIA's list"

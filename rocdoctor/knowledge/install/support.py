@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target, kernel_knows, same_isa_group
-from rocdoctor.knowledge.install.amd_drivers import kernel_floor
+from rocdoctor.knowledge.install.kernels import kernel_floor
 from rocdoctor.knowledge.install.steps import Words
 from rocdoctor.knowledge.install.vendor_lists import (
     ListedCards,

@@ -238,8 +238,10 @@ def environment_steps(found: Distribution, environment: str) -> tuple[InstallSte
     elif found.interpreter not in ("python3", "python"):
         command = package_managers()[found.manager].command("install", (found.python_package,))
         about = found.sources
+        module = found.values.get("python_module") if found.derived_from is None else None
+        commands = ((("SUSEConnect", "-p", module),) if module else ()) + (command,)
         steps.append(
-            InstallStep("interpreter", "Install the interpreter", (command,), True, sources=about, table="install")
+            InstallStep("interpreter", "Install the interpreter", commands, True, sources=about, table="install")
         )
     made = tuple(fill_text(word, values) for word in table["make"].split())
     steps.append(InstallStep("venv", "Make a virtual environment", (made,), sources=(), table="install_torch"))

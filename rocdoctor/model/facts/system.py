@@ -120,7 +120,8 @@ class Later:
 @dataclass(frozen=True, slots=True)
 class OperatingSystem:
     """The distribution. ``codename`` is that of the release it is built on ("noble"), else its own; ``platform``
-    what rebuilds of Red Hat's share ("platform:el9")."""
+    what rebuilds of Red Hat's share ("platform:el9"). ``registration`` (RHEL and SLES): "vendor" where the system is
+    registered, "cloud" where the cloud's own servers give the packages, "none"."""
 
     id: Fact[str] = NOT_ASKED
     version_id: Fact[str] = NOT_ASKED
@@ -128,6 +129,7 @@ class OperatingSystem:
     id_like: Fact[str] = NOT_ASKED
     codename: Fact[str] = NOT_ASKED
     platform: Fact[str] = NOT_ASKED
+    registration: Fact[str] = NOT_ASKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rocdoctor.insight.software.combination import combination
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.repair.setup.situation import Situation
 
@@ -24,19 +25,30 @@ def lists_judgement(situation: Situation, torch: str = "") -> install.ListedSupp
 def driver_said(situation: Situation, loading: bool = False) -> str:
     """What the lists have against the driver, or (``loading``) against the kernel's own once it is loaded.
 
-    Nothing against the kernel's own where the packaged one cannot be had: that AMD does not list such a system is said
-    of the whole plan.
+    Nothing against the kernel's own on a distribution that AMD does not list, which is said of the whole plan.
     """
-    where = situation.distribution
     if situation.caretaker or not situation.amd_able:
         return ""
     found = combination(situation.machine, situation.amd_able[0], _rocm(situation))
     if isinstance(found, Unknown):
         return ""
     driver = "kernel" if loading else found.driver
-    if driver == "kernel" and (where is None or where.dkms == "none"):
+    answer = install.judged_support(replace(found, driver=driver))
+    if driver == "kernel" and answer.of("distribution"):
         return ""
-    return install.difference_words(install.judged_support(replace(found, driver=driver)), "driver")
+    return install.difference_words(answer, "driver")
+
+
+def listed_kernel_step(situation: Situation) -> tuple[install.ListedSystem, tuple[install.InstallStep, ...]] | None:
+    """The newer kernel of this release with which AMD lists the card, where another one runs; None for none."""
+    if not situation.amd_able or situation.caretaker or situation.distribution is None:
+        return None
+    found = combination(situation.machine, situation.amd_able[0], _rocm(situation))
+    system = None if isinstance(found, Unknown) else install.listed_kernel(found)
+    if system is None or numbers(situation.kernel)[:2] >= numbers(system.kernel)[:2]:
+        return None
+    steps = install.kernel_step(situation.distribution.key, system.kind, system.kernel)
+    return (system, steps) if steps else None
 
 
 def firmware_said(situation: Situation) -> tuple[str, ...]:

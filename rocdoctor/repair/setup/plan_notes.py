@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from rocdoctor.insight.gpus import access
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
 from rocdoctor.repair.setup.listed_support import support_said
 from rocdoctor.repair.setup.situation import Situation
+
+_SOON_DAYS = 60
 
 
 def remarks(situation: Situation) -> tuple[str, ...]:
@@ -68,14 +72,18 @@ def _distribution(situation: Situation) -> list[str]:
 
 
 def _life(situation: Situation) -> list[str]:
-    """That the release gets no updates any more: what is installed on it ages with it."""
+    """That the release gets no updates any more, or soon: what is installed on it ages with it."""
     last = install.end_of_life(situation.machine.os)
+    today = max(situation.today, install.tables_day())
     if not last or situation.caretaker:
         return []
-    return [
-        f"{situation.os_words} is at the end of its life: no updates since {last}. Upgrade it first, then run this "
-        "again: kernel, firmware and packages will be others."
-    ]
+    if today[: len(last)] >= last:
+        return [
+            f"{situation.os_words} is at the end of its life: no updates since {last}. The steps are for it as it is; "
+            "a newer release has another kernel, firmware and packages, so upgrade before you follow them if you can."
+        ]
+    soon = len(last) == len(today) and (date.fromisoformat(last) - date.fromisoformat(today)).days <= _SOON_DAYS
+    return [f"{situation.os_words} gets its last updates on {last}: a newer release is due soon."] if soon else []
 
 
 def _gpus_for_training(situation: Situation) -> bool:

@@ -15,6 +15,7 @@ from rocdoctor.repair.setup.first_finding import with_first
 from rocdoctor.repair.setup.gpus_without_rocm import needless_marked
 from rocdoctor.repair.setup.plan import LAYERS, NO_CHOICE, Action, Goal, Layer, ReleaseChoice, SetupPlan, Step, Verify
 from rocdoctor.repair.setup.plan_notes import remarks
+from rocdoctor.repair.setup.registered import registration_said, with_registration
 from rocdoctor.repair.setup.situation import Situation
 
 # One restart for all that needs one: after kernel, driver and key, before what looks at the driver.
@@ -29,21 +30,25 @@ def _modules() -> tuple[ModuleType, ...]:
     return tuple(sorted(loaded, key=lambda module: (LAYERS.index(module.LAYER), module.__name__)))
 
 
-def plan(diagnosis: Diagnosis, goal: Goal = "pytorch", choice: ReleaseChoice = NO_CHOICE) -> SetupPlan:
-    """The plan of a machine: each step with its state. The same evidence gives the same plan.
+def plan(
+    diagnosis: Diagnosis, goal: Goal = "pytorch", choice: ReleaseChoice = NO_CHOICE, *, today: str = ""
+) -> SetupPlan:
+    """The plan of a machine: each step with its state. The same evidence gives the same plan on the same day.
 
-    ``choice`` are releases that somebody wants instead of those that the tables propose.
+    ``choice`` are releases that somebody wants instead of those that the tables propose; ``today`` is the day by which
+    the ends of releases are judged (2026-12-09), "" that of the tables.
     """
-    situation = Situation(diagnosis, goal, choice)
+    situation = Situation(diagnosis, goal, choice, today)
     found: list[Step] = []
     for module in _modules():
         found += [replace(step, layer=module.LAYER) for step in module.steps(situation)]
-    found = needless_marked(situation, found)
+    found = with_registration(situation, needless_marked(situation, found))
+    told = (*remarks(situation), *registration_said(situation, found))
     found, first = with_first(situation, found)
     judged = _with_states(_with_restart(_in_order(found)))
     # What the goal does not need comes last, so that the numbers of the others follow each other.
     ordered = sorted(judged, key=lambda one: one.optional and one.state != "done")
-    return SetupPlan(goal, tuple(ordered), remarks(situation), first)
+    return SetupPlan(goal, tuple(ordered), told, first)
 
 
 def _in_order(found: list[Step]) -> list[Step]:

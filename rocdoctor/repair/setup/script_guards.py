@@ -14,7 +14,7 @@ from rocdoctor.repair.setup.plan import Action
 Words = tuple[str, ...]
 
 # Done twice they change nothing and prove nothing: they prepare what can be told, or follow from it.
-_PREPARING = frozenset(("mkdir", "install", "chmod", "rpm", "subscription-manager", "crb", "udevadm"))
+_PREPARING = frozenset(("mkdir", "install", "chmod", "rpm", "subscription-manager", "SUSEConnect", "crb", "udevadm"))
 _REBUILDING = frozenset(("ldconfig", "update-initramfs", "dracut", "depmod", "update-grub", "grub2-mkconfig"))
 _CLEAN = frozenset(("clean", "makecache"))
 _REFRESH = frozenset(("update", "refresh"))
@@ -56,7 +56,9 @@ def is_neutral(action: Action) -> bool:
         return True
     if head in (*_APT, *_DNF, "zypper"):
         # A package by its address registers a repository, from which the step then installs.
-        return words[1:2] in [(one,) for one in _CLEAN] or ("install" in words and words[-1].startswith("https://"))
+        return words[1:2] in [(one,) for one in (*_CLEAN, "config-manager")] or (
+            "install" in words and words[-1].startswith("https://")
+        )
     return _pip(words)[1:2] == ("uninstall",) or words[1:3] == ("-m", "ensurepip")
 
 
@@ -142,6 +144,8 @@ def _packages(head: str, words: Words) -> str:
     else:
         rest = [word for word in words[1:] if not word.startswith("-")]
         wanted, names = rest[:1] == ["install"], rest[1:]
+        if any(word.startswith("--target-release") for word in words):
+            return ""  # of another release than the one that may be there
     if not wanted or not names or not all(_PACKAGE.match(name) for name in names):
         return ""
     function = {"pacman": "has_pacman"}.get(head, "has_deb" if head in _APT else "has_rpm")

@@ -27,11 +27,13 @@ def safe_word(text: str) -> str:
 
 @dataclass(frozen=True)
 class Situation:
-    """One machine, one goal, and what somebody chose."""
+    """One machine, one goal, and what somebody chose. ``today``: the day (2026-12-09) by which the ends of releases
+    are judged; "" is the day of the tables."""
 
     diagnosis: Diagnosis
     goal: Goal
     choice: ReleaseChoice = NO_CHOICE
+    today: str = ""
 
     @property
     def machine(self) -> Machine:

@@ -15,6 +15,9 @@ from rocdoctor.repair.setup.situation import Situation
 
 # Pages of AMD that a person reads where the tables end.
 VENDOR_PAGE = install.hosts()["amd_stable"].page
+_ENABLING = (("subscription-manager", "repos", "--enable"), ("dnf", "config-manager", "--set-enabled"))
+# Words of package managers that bring every package to its newest release, where no package is named.
+_UPGRADES = ("upgrade", "update", "up", "full-upgrade", "dist-upgrade", "dup", "distro-sync")
 
 
 def actions_of(steps: Iterable[install.InstallStep]) -> tuple[Action, ...]:
@@ -68,11 +71,29 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
         verb = manager.command("install")[-1] if manager is not None else ""
         if verb in words:
             found += [_package(word) for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
-        if words[:3] == ("subscription-manager", "repos", "--enable"):
+        if words[:2] == ("dnf", "upgrade"):
+            found += [word for word in words[2:] if not word.startswith("-")]
+        if upgrades_all(action):
+            found.append("every package of this system")
+        if words[:1] == ("pacman",):
+            found += [word for word in words[1:] if not word.startswith("-")]
+        if words[:3] in _ENABLING:
             found += [f"repository {name}" for name in words[3:]]
         elif words == ("crb", "enable"):
             found.append("repository crb")
+        elif words[:2] == ("SUSEConnect", "-p"):
+            found += [f"module {name}" for name in words[2:]]
     return tuple(dict.fromkeys(found))
+
+
+def upgrades_all(action: Action) -> bool:
+    """Whether a command brings the whole system to newer releases, with kernel and drivers."""
+    program, *words = [word for word in action.words if not word.startswith("-")] or [""]
+    if program == "pacman":
+        return any(word.startswith("-S") and "u" in word for word in action.words[1:])
+    if program in ("apt", "apt-get") and words == ["update"]:  # it reads the lists of packages
+        return False
+    return program in ("apt", "apt-get", "dnf", "zypper") and len(words) == 1 and words[0] in _UPGRADES
 
 
 def _package(word: str) -> str:
@@ -83,7 +104,10 @@ def _package(word: str) -> str:
 
 def stay_enabled(actions: Iterable[Action]) -> tuple[str, ...]:
     """That EPEL and CodeReady Builder outlive the undo of a step that enabled them, and what takes EPEL away."""
-    if "epel-release" not in changes_of(actions):
+    changed = changes_of(actions)
+    if any(one.startswith("module ") for one in changed):
+        return ("The undo leaves the modules of SLES enabled: SUSEConnect -d takes one away.",)
+    if "epel-release" not in changed:
         return ()
     away = packages_action("dnf", "remove", "epel-release").command
     return (
@@ -100,7 +124,8 @@ def fetched_by(actions: Iterable[Action]) -> tuple[str, ...]:
 
 def sources_of(steps: Iterable[install.InstallStep]) -> tuple[str, ...]:
     """The sources behind steps of one table, each once."""
-    return tuple(dict.fromkeys(source for step in steps for source in step.sources))
+    # The restart of a table is none of the plan (actions_of).
+    return tuple(dict.fromkeys(source for step in steps if step.id != "reboot" for source in step.sources))
 
 
 def open_in(actions: Iterable[Action]) -> tuple[str, ...]:

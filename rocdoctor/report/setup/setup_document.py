@@ -99,7 +99,7 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         title, cost = one_line(step.title), cost_words([step]) if step.state in ("todo", "waiting") else []
         words = f"{title}: {', '.join(cost)}" if cost and step.id != "restart" else title
         yield Stage(number(plan, step), figures, state, _COLOURS.get(state, ""), words)
-        for told in _caveats(step) if step.state == "done" else _first_sentence(step.support):
+        for told in _caveats(step) if step.state == "done" else _against(step):
             yield Row("but", told, " " * (figures + 2))
     folded = [one for one in plan.steps if one.optional and one.state != "done" and one is not plan.next]
     if folded:
@@ -108,6 +108,12 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         yield Para(f"Not needed for the goal: {named}.", "", "  ")
     if plan.steps:
         yield Para("A step with reason, commands, risk and undo: rocdoctor setup --step N; all: --verbose", "", "  ")
+
+
+def _against(step: Step) -> list[str]:
+    """What is to be known before a step is done, in short."""
+    risky = ["It is risky: read it first."] if step.risk == "risky" and step.state in ("todo", "waiting") else []
+    return [*risky, *_first_sentence(step.support)]
 
 
 def _first_sentence(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import date
 from functools import partial
 from typing import ClassVar
 
@@ -90,7 +91,7 @@ class SetupPage(Page):
         def work(task: Background[SetupPlan]) -> SetupPlan:
             from rocdoctor.repair.setup.planner import plan
 
-            return plan(diagnosis, goal)
+            return plan(diagnosis, goal, today=date.today().isoformat())
 
         self._work = Background(self.app, work, self._made)
 

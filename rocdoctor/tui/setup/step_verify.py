@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 
 from rocdoctor.host.base import Answer, Host, run
 from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step
@@ -41,7 +42,7 @@ def verify_step(step: Step, goal: Goal, fresh: Callable[[], Host | None], progre
         argv = program_of(step)
         output = watched.ask(run(*argv)) if argv else None
         checks, _ = chosen_checks((), ())
-        made = plan(diagnose(collect(watched), checks), goal)
+        made = plan(diagnose(collect(watched), checks), goal, today=date.today().isoformat())
         return Verified(made, next((one for one in made.steps if one.id == step.id), None), output)
     finally:
         close(host)

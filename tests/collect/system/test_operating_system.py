@@ -23,6 +23,21 @@ def test_the_distribution_with_its_line() -> None:
     assert isinstance(collect_os(excerpt({})).id, Unknown)
 
 
+def test_the_registration_by_what_it_leaves() -> None:
+    """Rebuilds of RHEL need none, so nobody asks; what cannot be looked into is unknown, never "not registered"."""
+    certificate, rhui = "list /etc/pki/consumer/cert.pem", "list /etc/yum.repos.d/*rhui*.repo"
+
+    def of(name: str, answers: dict[str, str]) -> object:
+        fact = collect_os(excerpt({"read /etc/os-release": f"ID={name}\nVERSION_ID=9.6\n", **answers})).registration
+        return fact.value if isinstance(fact, Known) else fact.reason
+
+    assert of("rhel", {certificate: "/etc/pki/consumer/cert.pem"}) == "vendor"
+    assert of("rhel", {certificate: "", rhui: "/etc/yum.repos.d/redhat-rhui.repo"}) == "cloud"
+    assert of("rhel", {certificate: "", rhui: ""}) == "none"
+    assert of("rhel", {rhui: ""}) == of("rhel", {}) == of("rocky", {certificate: ""}) == "not-asked"
+    assert of("sles", {"list /etc/zypp/credentials.d/SCCcredentials": ""}) == "none"
+
+
 def test_laptops_by_chassis_or_battery() -> None:
     battery = {"list /sys/class/power_supply/*": "/sys/class/power_supply/BAT0"}
     mouse = {"list /sys/class/power_supply/*": "/sys/class/power_supply/hidpp_battery_0"}

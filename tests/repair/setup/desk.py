@@ -85,14 +85,19 @@ def gpu(kind: str, index: int = 0, **changes: Any) -> Gpu:
     return maker(index, **(told | changes))
 
 
-def desk(*gpus: Gpu, os: str = "ubuntu 24.04", build: TorchBuild | None = None, **changes: Any) -> Machine:
+def desk(
+    *gpus: Gpu, os: str | OperatingSystem = "ubuntu 24.04", build: TorchBuild | None = None, **changes: Any
+) -> Machine:
     """A machine on this distribution with these GPUs and this interpreter, outside of any container."""
-    name, _, release = os.partition(" ")
+    named = os if isinstance(os, str) else ""
+    name, _, release = named.partition(" ")
+    system = os if isinstance(os, OperatingSystem) else None
+    system = system or OperatingSystem(**facts({"id": name, "version_id": release, "pretty_name": named}))
     kernel = changes.pop("kernel", {})
-    told = {"release": _KERNELS.get(os, "6.12.1"), "secure_boot": False, "modules": frozenset[str](), "dkms": ()}
+    told = {"release": _KERNELS.get(named, "6.12.1"), "secure_boot": False, "modules": frozenset[str](), "dkms": ()}
     container = changes.pop("container", {"kind": "none", "rootless": False})
     values: dict[str, Any] = {
-        "os": OperatingSystem(**facts({"id": name, "version_id": release, "pretty_name": os})),
+        "os": system,
         "kernel": replace(Kernel(**facts(told | kernel)), modules_complete=True),
         "torch": build if build is not None else torch(),
         "user": User(**facts({"uid": 1000, "groups": ("user", "render", "video")})),

@@ -31,7 +31,7 @@ _FIXTURE = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
 def planned(monkeypatch: pytest.MonkeyPatch) -> dict[str, SetupPlan]:
     """The plan that the command gets, whatever the machine."""
     chosen = {"plan": PLANS["full"]}
-    monkeypatch.setattr(setup, "plan_of", lambda diagnosis, goal, choice: chosen["plan"])
+    monkeypatch.setattr(setup, "plan_of", lambda diagnosis, goal, choice, today: chosen["plan"])
     return chosen
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.model.facts import OperatingSystem
 from rocdoctor.repair.setup.planner import plan
+from tests.golden.replay import our_checks
+from tests.kit import k
+from tests.repair.setup.desk import desk
 from tests.repair.setup.world.catalogue import CASES
 from tests.repair.setup.world.judge import files_of, judged
 from tests.repair.setup.world.routes import ROUTES
@@ -45,12 +50,29 @@ def test_a_listed_system_and_one_of_somebody_else_get_no_such_note() -> None:
 
 
 def test_the_end_of_life_of_a_release_is_said() -> None:
-    assert "Fedora Linux 42 (Workstation Edition) is at the end of its life: no updates since 2026-05." in _notes(
+    assert "Fedora Linux 42 (Workstation Edition) is at the end of its life: no updates since 2026-05-13." in _notes(
         "strix-halo-fedora42"
     )
     assert "no updates since 2026-07" in _notes("xtx-ubuntu2510")
     for name in ("xtx-ubuntu2404-fresh", "xtx-debian12-fresh", "xtx-arch-fresh", "xtx-mint22"):
         assert "end of its life" not in _notes(name), name
+
+
+def test_an_end_that_is_to_come_takes_effect_on_its_day() -> None:
+    """Fedora 43 ends on 2026-12-09, Leap 16.0 on 2027-10-31 (endoflife.date); nobody edits the table on that day."""
+
+    def said(version: str, today: str, name: str = "fedora") -> str:
+        system = OperatingSystem(id=k(name), version_id=k(version), pretty_name=k(f"{name} {version}"))
+        notes = plan(diagnose(desk(os=system), our_checks()), today=today).notes
+        return " ".join(one for one in notes if "updates" in one)
+
+    soon = "fedora 43 gets its last updates on 2026-12-09: a newer release is due soon."
+    assert said("43", "") == said("43", "2026-11-24") == soon
+    assert "gets its last updates on 2026-12-09" in said("43", "2026-12-08")
+    for today in ("2026-12-09", "2027-03-01"):
+        assert "fedora 43 is at the end of its life: no updates since 2026-12-09" in said("43", today)
+    assert said("16.0", "2026-12-09", "opensuse-leap") == ""
+    assert "no updates since 2027-10-31" in said("16.0", "2028-01-01", "opensuse-leap")
 
 
 def test_a_listed_distribution_gets_no_such_word() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven
 from rocdoctor.judging.check import cite
@@ -10,7 +11,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
-from rocdoctor.repair.setup.listed_support import driver_said, firmware_said
+from rocdoctor.repair.setup.listed_support import driver_said, firmware_said, listed_kernel_step, lists_judgement
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -54,7 +55,37 @@ def steps(situation: Situation) -> Sequence[Step]:
     """The driver; nothing where no AMD GPU could compute, or under WSL."""
     if not situation.amd_able or situation.wsl:
         return ()
-    return for_caretaker(situation, (_driver(situation),))
+    made = _driver(situation)
+    listed = _listed(situation) if made.state == "done" and not situation.caretaker else None
+    return for_caretaker(situation, (made,) if listed is None else (made, listed))
+
+
+def _listed(situation: Situation) -> Step | None:
+    """AMD's own driver, where the kernel's works and AMD lists its own with this card on this system.
+
+    It is built for the kernel that runs, so the kernel that AMD lists comes first.
+    """
+    if not driver_said(situation) or not situation.gfx or listed_kernel_step(situation) is not None:
+        return None
+    answer = lists_judgement(situation)
+    if answer is None or answer.of("card", "distribution", "kernel"):
+        return None
+    route = install.packaged_driver(
+        situation.distribution,
+        situation.gfx[0],
+        kernel=situation.kernel,
+        stream=situation.stream,
+        secure_boot=situation.secure_boot,
+    )
+    if route is None:
+        return None
+    why = "The kernel's own driver runs the GPU."
+    step = _packages(situation, route, why, (), "combination-not-listed")
+    built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("amdgpu/")]
+    if built:
+        note = "Where the restart does not load it, dkms status and the kernel log tell why."
+        step = replace(step, state="waiting", actions=(), notes=(note,))
+    return replace(step, id="driver-amd-package", optional=True)
 
 
 def _driver(situation: Situation) -> Step:
@@ -287,7 +318,7 @@ def _packages(
         "reboot",
         Verify(check),
         undo,
-        route.risk or "",
+        " ".join(one for one in (route.risk, route.unsettled) if one),
         (*notes, *firmware_said(situation), *stay_enabled(actions)),
         tuple(dict.fromkeys((*route.sources, *sources_of(extra), *sources_of(route.steps)))),
         route.table,

@@ -25,6 +25,7 @@ from rocdoctor.repair.setup.step_parts import (
     open_in,
     sentence,
     sources_of,
+    stay_enabled,
     with_fresh_lists,
     with_key_tool,
 )
@@ -166,6 +167,7 @@ def _route(situation: Situation) -> install.DriverRoute | Unknown:
         secure_boot=situation.secure_boot,
         arch=situation.arch,
         server=any(is_server_part(gpu) for gpu in situation.gpus("nvidia")),
+        today=situation.today,
     )
 
 
@@ -214,7 +216,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         verify,
         undo,
         route.risk or "",
-        tuple(notes),
+        (*notes, *stay_enabled(actions)),
         sources,
         route.table,
         install.weakest(route.table, sources),

@@ -10,7 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Known, Unknown, value_or
-from rocdoctor.repair.setup.listed_support import support_said
+from rocdoctor.repair.setup.listed_support import listed_kernel_step, lists_judgement, support_said
 from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -22,6 +22,7 @@ from rocdoctor.repair.setup.step_parts import (
     sentence,
     set_for_next_start,
     sources_of,
+    upgrades_all,
     with_fresh_lists,
 )
 
@@ -37,7 +38,39 @@ def steps(situation: Situation) -> Sequence[Step]:
     if not situation.amd_able or situation.wsl:
         return ()
     step = _step(situation)
-    return () if step is None else for_caretaker(situation, (step,))
+    if step is None:
+        return ()
+    listed = _listed(situation) if step.state == "done" else None
+    return for_caretaker(situation, (step,) if listed is None else (step, listed))
+
+
+def _listed(situation: Situation) -> Step | None:
+    """The kernel with which AMD lists the card, where the one that runs serves it as well."""
+    found = listed_kernel_step(situation)
+    if found is None:
+        return None
+    system, steps = found
+    release = situation.machine.kernel.release
+    actions = with_fresh_lists(actions_of(steps))
+    packages = changes_of(actions)
+    step = Step(
+        "kernel-listed",
+        "Install the kernel that AMD lists",
+        "todo",
+        f"AMD lists this card on {system.name} with {system.kernel_words}; Linux {situation.kernel} runs, and works.",
+        (cite(release),) if isinstance(release, Known) else (),
+        actions,
+        packages,
+        "reboots",
+        "reboot",
+        Verify(command="uname -r", shows=f"a release that begins with {system.kernel}"),
+        undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
+        sources=sources_of(steps),
+        table="install",
+        kind=install.weakest("install", sources_of(steps)),
+        optional=True,
+    )
+    return _unless_there(situation, step, system.kernel)
 
 
 def _step(situation: Situation) -> Step | None:
@@ -66,6 +99,10 @@ def _step(situation: Situation) -> Step | None:
             if isinstance(gpu.kfd_node, Known)
         )
         risk = support_said(situation, "kernel")
+        answer = lists_judgement(situation)
+        refused = answer is not None and any(one.refused for one in answer.of("kernel"))
+        if refused and not situation.caretaker and (step := _asked(situation, risk)) is not None:
+            return step
         why = f"Linux {situation.kernel or '(release unknown)'} offers the GPU for compute."
         return Step(_ID, _TITLE, "done", why, (*evidence, *nodes), verify=_VERIFY, support=risk)
     if isinstance(route, install.DriverRoute):
@@ -123,6 +160,46 @@ def _newer(situation: Situation, route: install.DriverRoute, works: bool) -> Ste
         kind=install.weakest(route.table, route.sources),
         optional=works and not route.risk,
     )
+    return _unless_there(situation, step, line)
+
+
+def _unless_there(situation: Situation, step: Step, line: str) -> Step:
+    """The step, as one whose kernel the next start takes where it is installed."""
     kernels = situation.machine.later.kernels
     there = [one for one in value_or(kernels, ()) if one.startswith(f"{line}.") and one != situation.kernel]
     return set_for_next_start(step, cite(kernels, ", ".join(there))) if there else step
+
+
+def _asked(situation: Situation, said: str) -> Step | None:
+    """The distribution's own newer kernel, where AMD asks for one with this GPU and lists none for the system."""
+    found = situation.distribution
+    update = install.kernel_update(found) if found is not None else None
+    if update is None:
+        return None
+    release = situation.machine.kernel.release
+    actions = with_fresh_lists(actions_of(update.steps))
+    whole = any(map(upgrades_all, actions))
+    step = Step(
+        _ID,
+        "Install a kernel that AMD supports with this GPU",
+        "todo",
+        f"{said} {update.why}",
+        (cite(release),) if isinstance(release, Known) else (),
+        actions,
+        changes_of(actions),
+        "risky" if whole else "reboots",
+        "reboot",
+        Verify(command="uname -r", shows="the kernel that AMD asks for, or a newer one"),
+        actions_of(update.undo),
+        sources=(*update.sources, *sources_of(update.steps)),
+        table="install",
+        kind=install.weakest("install", update.sources),
+        support=said,
+    )
+    newer = [
+        one
+        for one in value_or(situation.machine.later.kernels, ())
+        if one != situation.kernel and numbers(one)[:3] > numbers(situation.kernel)[:3]
+    ]
+    kernels = situation.machine.later.kernels
+    return set_for_next_start(step, cite(kernels, ", ".join(newer))) if newer else step

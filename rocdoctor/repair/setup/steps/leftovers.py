@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rocdoctor.insight.gpus.access import container_words
 from rocdoctor.insight.gpus.presence import is_integrated
@@ -43,6 +44,8 @@ _VARIABLES = (
 _PARAMETERS = ("ppfeaturemask-overdrive", "amdgpu-parameter-risky", "amdgpu-parameter-unknown", "gtt-larger-than-ttm")
 # The size of the GTT domain, and how it is often misspelt. (Linux, amdgpu_drv.c: it calls the parameter deprecated.)
 _GTT = ("gttsize", "gtt_size")
+_GTT_STEPS = ("parameter-gttsize", "parameter-gtt-size")
+_LEAVE, _TO_DRIVER = "Leave the amdgpu parameter ", " to the driver"
 _GTT_TEXT = (
     "Take it out where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
     "and amdgpu calls its own gttsize deprecated."
@@ -51,7 +54,8 @@ _GTT_TEXT = (
 
 def steps(situation: Situation) -> Sequence[Step]:
     """One step a variable, a parameter or a set of packages; none where no check found any."""
-    return [*_variables(situation), *for_caretaker(situation, list(_parameters(situation))), *_packages(situation)]
+    parameters = _of_one_matter(list(_parameters(situation)))
+    return [*_variables(situation), *for_caretaker(situation, parameters), *_packages(situation)]
 
 
 # -- variables
@@ -112,6 +116,33 @@ def _parameters(situation: Situation) -> Iterator[Step]:
         yield _parameter(situation, verdict, found, name, word)
 
 
+def _of_one_matter(found: list[Step]) -> list[Step]:
+    """The steps with one for all spellings of the GTT's size: whoever takes out one takes out the others as well."""
+    mine = [step for step in found if step.id in _GTT_STEPS]
+    if len(mine) < 2:
+        return found
+    # What a report begins with is proven by the check of the step that is about it.
+    first, *others = sorted(mine, key=lambda step: (step.optional, step.id != _GTT_STEPS[0]))
+    by_hand = any(not step.actions for step in mine)
+    names = [step.title.removeprefix(_LEAVE).removesuffix(_TO_DRIVER) for step in (first, *others)]
+    joined = replace(
+        first,
+        title=f"Leave the amdgpu parameters {' and '.join(names)} to the driver",
+        why=" ".join(step.why for step in (first, *others)),
+        evidence=tuple(dict.fromkeys(one for step in (first, *others) for one in step.evidence)),
+        actions=() if by_hand else tuple(one for step in mine for one in step.actions),
+        undo=() if by_hand else tuple(one for step in mine for one in step.undo),
+        risk="manual" if by_hand else first.risk,
+        notes=(_GTT_TEXT, _where(names)) if by_hand else first.notes,
+    )
+    return [joined if step is first else step for step in found if step is first or step not in mine]
+
+
+def _where(names: Iterable[str]) -> str:
+    words = " ".join(f"-e {name}" for name in names)
+    return f"To find it: grep -rns {words} /etc/modprobe.d /proc/cmdline"
+
+
 def _parameter_name(found: Finding) -> str:
     """The parameter that a finding speaks of; "" for one whose name is none that a module could have."""
     return found.about.parameter if re.fullmatch(r"[a-z][a-z0-9_]{1,80}", found.about.parameter) else ""
@@ -119,7 +150,7 @@ def _parameter_name(found: Finding) -> str:
 
 def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str, word: str | None) -> Step:
     step_id = f"parameter-{name.replace('_', '-') or verdict.check}"
-    title = f"Leave the amdgpu parameter {name} to the driver" if name else "Correct a parameter of amdgpu"
+    title = f"{_LEAVE}{name}{_TO_DRIVER}" if name else "Correct a parameter of amdgpu"
     change = (
         install.kernel_parameter(situation.distribution, word, remove=True)
         if word
@@ -140,7 +171,7 @@ def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str
             effective="reboot",
             verify=Verify(verdict.check),
             optional=optional,
-            notes=(text, f"To find it: grep -rns {name or 'amdgpu'} /etc/modprobe.d /proc/cmdline"),
+            notes=(text, _where([name or "amdgpu"])),
         )
     do, undo = change
     actions = actions_of(do)

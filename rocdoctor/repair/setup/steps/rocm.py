@@ -27,6 +27,7 @@ from rocdoctor.repair.setup.step_parts import (
     packages_action,
     sentence,
     stay_enabled,
+    upgrades_all,
     with_fresh_lists,
 )
 
@@ -184,7 +185,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         evidence,
         actions,
         changes_of(actions),
-        "risky" if first or route.environment else "safe",
+        "risky" if first or route.environment or any(map(upgrades_all, actions)) else "safe",
         "now",
         Verify(command=_verify(route), shows=f"{situation.rocm_targets[0]} among the agents"),
         undo,

@@ -33,22 +33,34 @@ def test_a_working_driver_is_done_with_its_evidence() -> None:
 
 
 def test_the_kernels_own_driver_is_enough_and_what_amd_lists_is_said() -> None:
-    for found in (plan_of("rx7900xtx-2gpu"), plan_in("mi210-8-debian13")):
-        step = step_of(found, "driver-amd")
-        assert step.state == "done"
-        assert step.support.startswith("It works. AMD's lists name its packaged driver (amdgpu-dkms)")
+    step = step_of(plan_of("rx7900xtx-2gpu"), "driver-amd")
+    assert step.state == "done"
+    assert step.support.startswith("It works. AMD's lists name its packaged driver (amdgpu-dkms)")
     assert not step_of(plan_in("strix-halo-ubuntu2404"), "driver-amd").support
 
 
-@pytest.mark.parametrize("case", ["xtx-arch-fresh", "rx9070xt-fedora42"])
-def test_a_packaged_driver_that_cannot_be_had_is_not_held_against_the_kernels_own(case: str) -> None:
+def test_the_package_that_amd_lists_is_offered_where_the_kernels_own_driver_runs() -> None:
+    """Once the kernel is one that AMD lists: it is built for the one that runs."""
+    server = plan_in("mi300x-8-ubuntu2404-done", driver_release="", rocm="")
+    offered = step_of(server, "driver-amd-package")
+    assert offered.optional and (offered.state, offered.effective) == ("todo", "reboot")
+    assert commands(offered)[-1] == "apt install amdgpu-dkms" and step_of(server, "driver-amd").state == "done"
+    assert server.steps.index(offered) > server.steps.index(step_of(server, "checks"))
+    assert "dnf install amdgpu-dkms" in commands(step_of(plan_in("xtx-rhel10-fresh"), "driver-amd-package"))
+    older = plan_in("xtx-ubuntu2404-fresh")
+    assert "driver-amd-package" not in ids(older) and step_of(older, "kernel-listed").optional
+    for case in ("mi300x-8-ubuntu2404-done", "strix-halo-ubuntu2404", "xtx-debian13-fresh"):
+        assert "driver-amd-package" not in ids(plan_in(case)), case
+
+
+@pytest.mark.parametrize("case", ["xtx-arch-fresh", "rx9070xt-fedora42", "mi210-8-debian13"])
+def test_a_system_that_amd_does_not_list_is_not_held_against_the_kernels_own_driver(case: str) -> None:
     step = step_of(plan_in(case), "driver-amd")
     assert (step.state, step.support) == ("done", "")
 
 
-@pytest.mark.parametrize("case", ["rx9070xt-rhel10", "xtx-debian12-fresh"])
-def test_loading_the_kernels_own_driver_says_that_amd_lists_another(case: str) -> None:
-    step = step_of(plan_in(case), "driver-amd")
+def test_loading_the_kernels_own_driver_says_that_amd_lists_another() -> None:
+    step = step_of(plan_in("rx9070xt-rhel10"), "driver-amd")
     assert (step.state, step.title) == ("todo", "Load the kernel's own amdgpu driver")
     assert step.support.startswith("AMD's lists name its packaged driver (amdgpu-dkms)")
 

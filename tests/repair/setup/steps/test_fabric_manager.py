@@ -78,7 +78,7 @@ def test_servers_on_debian_take_no_ended_branch_and_desktops_are_told() -> None:
     desktop = install.nvidia_driver(found("debian 12"), "8.9")
     assert not isinstance(server, Unknown) and not isinstance(desktop, Unknown)
     assert server.driver is None and server.kind == "dkms"
-    assert desktop.driver == "535" and "ended in 2026-06" in (desktop.risk or "")
+    assert desktop.driver == "535" and (desktop.risk or "").startswith("Branch 535 ended in 2026-06")  # first of all
 
 
 def test_old_parts_take_the_closed_module() -> None:
@@ -95,6 +95,9 @@ def test_branches_and_their_ends() -> None:
     assert "no longer on NVIDIA's list" in (install.ended_branch(550) or "")
     assert "580 until 2028-06, 595 until 2027-03, 620 until 2029-09" in (install.ended_branch(535) or "")
     assert install.ended_branch(700) is None  # newer than the list
+    assert install.ended_branch(595, "2027-03-31") is None
+    later = install.ended_branch(595, "2027-04-01") or ""
+    assert "ended in 2027-03" in later and "595 until" not in later and "620 until 2029-09" in later
 
 
 def test_one_that_is_down_is_started_and_its_package_named() -> None:

@@ -10,6 +10,7 @@ from rocdoctor.repair.setup.plan import Verify
 from tests.golden.edits import Broken
 from tests.install_kit import found as distribution
 from tests.machines.files import Files, Program
+from tests.repair.setup.desk import desk, gpu, planned
 from tests.repair.setup.kit import commands, ids, plan_in, plan_of, step_of
 
 # -- the kernel
@@ -42,11 +43,22 @@ def test_no_older_kernel_is_asked_for() -> None:
     assert newer.state == "done" and "HWE kernel 7.0" in newer.support
 
 
-def test_a_kernel_that_amd_wants_patched_is_said_elsewhere_too() -> None:
+def test_a_kernel_that_amd_wants_patched_is_installed_elsewhere_too() -> None:
+    """rdna3-5.rst: 6.18.4 on all other distributions than Ubuntu; Arch has no release that could be older."""
     fedora = step_of(plan_in("strix-halo-fedora42"), "kernel")
-    assert fedora.state == "done" and "Linux 6.18.4 or later" in fedora.support
+    assert (fedora.state, fedora.optional) == ("todo", False) and "Linux 6.18.4 or later" in fedora.support
+    assert commands(fedora) == ["dnf upgrade --refresh kernel"]
     newer = step_of(plan_in("strix-halo-fedora42", kernel="6.19.2-200.fc43.x86_64"), "kernel")
-    assert "6.18.4" not in newer.support
+    assert newer.state == "done" and "6.18.4" not in newer.support
+    for os, kernel, last, risk in (
+        ("debian 13", "6.12.41+deb13-amd64", "linux-image-amd64 linux-headers-amd64 firmware-amd-graphics", "reboots"),
+        ("arch", "6.16.4-arch1-1", "pacman -Syu", "risky"),
+    ):
+        halo = gpu("xtx", name="Strix Halo", pci_id="1002:1586", gfx="gfx1151", integrated=True, kfd_node=1)
+        step = step_of(planned(desk(halo, os=os, kernel={"release": kernel})), "kernel")
+        assert step.state == "todo" and commands(step)[-1].endswith(last) and step.risk == risk
+    assert install.kernel_floor("gfx1151", "arch", "", "6.16.4-arch1-1") == "Linux 6.18.4 or later"
+    assert install.kernel_floor("gfx1151", "arch", "", "6.18.4-arch1-1") is None
 
 
 def test_a_card_that_needs_a_packaged_driver_gets_the_kernel_that_amd_lists_first() -> None:

@@ -96,3 +96,16 @@ def test_an_integrated_gpu_is_never_told_to_spell_gttsize_right() -> None:
     step = step_of(found, "parameter-gtt-size")
     said = " ".join(step.notes)
     assert "ttm.pages_limit" in said and "instead of gtt_size" not in said
+
+
+def test_two_spellings_of_one_parameter_are_one_step() -> None:
+    log = (
+        "[    3.5] amdgpu 0000:c1:00.0: amdgpu: [drm] GTT size has been set as 103079215104 but TTM size has been set "
+        "as 33456128000, this is unusual\n[    3.6] amdgpu: unknown parameter 'gtt_size' ignored\n"
+    )
+    found = plan_of("strix-halo", lambda machine: machine.set("run dmesg", log))
+    steps = [step for step in found.steps if step.id.startswith("parameter-")]
+    assert [step.id for step in steps] == ["parameter-gttsize"]
+    assert steps[0].title == "Leave the amdgpu parameters gttsize and gtt_size to the driver"
+    assert "TTM hands out" in steps[0].why and "gtt_size" in steps[0].why and len(steps[0].evidence) == 2
+    assert "grep -rns -e gttsize -e gtt_size" in steps[0].notes[-1]

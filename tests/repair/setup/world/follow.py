@@ -26,6 +26,8 @@ _WITHOUT_EFFECT = (
     ("rpm", "--import"),
     ("subscription-manager",),
     ("crb",),
+    ("SUSEConnect",),
+    ("dnf", "config-manager"),
     ("update-initramfs",),
     ("dracut",),
     ("depmod",),
@@ -47,6 +49,9 @@ _KERNELS = {
     "linux-oem-24.04": "6.11.0-1020-oem",
     "linux-oem-24.04c": "6.14.0-1010-oem",
     "linux-image-generic-hwe-24.04": "7.0.0-29-generic",
+    "linux-image-amd64 of backports": "7.3.4+deb13-amd64",
+    "kernel of fedora": "6.19.14-100.fc42.x86_64",
+    "linux of arch": "7.1.2-arch1-1",
 }
 # Packages whose program is what a plan looks for.
 _PROGRAMS = {
@@ -184,6 +189,10 @@ class Person:
 
     def _apt(self, words: list[str]) -> None:
         verb, *names = [word for word in words if not word.startswith("-")]
+        if "--target-release=trixie-backports" in words:
+            names = [f"{name} of backports" if name == "linux-image-amd64" else name for name in names]
+        if verb == "upgrade" and names == ["kernel"]:
+            verb, names = "install", ["kernel of fedora"]
         if verb == "refresh":
             return
         if verb == "module":  # dnf: a stream of a module names its packages
@@ -202,6 +211,8 @@ class Person:
 
     def _pacman(self, words: list[str]) -> None:
         assert words[0].startswith("-S"), words
+        if "u" in words[0]:
+            self._installed("linux of arch")
         for name in words[1:]:
             if not name.startswith("-"):
                 self._installed(name)

@@ -1,0 +1,66 @@
+"""Kernels of distributions: the oldest that AMD supports with a target, and the steps to newer ones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.steps import InstallStep, Words, steps_of
+from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.model.lazy_re import regex
+
+_BACKPORTS = regex(r"\.(?:el|amzn|azl|cm)\d|-default\b|uek")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelUpdate:
+    """A distribution's own newer kernel. ``line``: what its release begins with; "" where that is not known."""
+
+    steps: tuple[InstallStep, ...]
+    undo: tuple[InstallStep, ...]
+    line: str
+    why: str
+    sources: Words
+
+
+def kernel_floor(gfx: str, distribution: str, version: str, kernel: str) -> str | None:
+    """What AMD asks for with a target where this kernel is too old for it; None where it is not, or nobody knows.
+
+    Kernels of Red Hat and its rebuilds, of SUSE and Oracle carry newer drivers than their numbers say.
+    """
+    table = load_table("install")["driver"]["kernel_floors"]
+    rows = next((one["rows"] for one in table if gfx in one["gfx"]), ())
+    have = tuple(int(one) for one in re.findall(r"\d{1,9}", kernel)[:4])
+    if not have or _BACKPORTS.search(kernel):
+        return None
+    kind = "OEM" if "-oem" in kernel else "HWE"
+    for one in rows:
+        released = tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:2])
+        least = tuple(int(part) for part in one.get("release", "0").split("."))
+        if one["where"] not in ("*", distribution) or ("release" in one and released < least):
+            continue
+        if one.get("kind", kind) != kind:
+            continue
+        if "kernel" not in one or have >= tuple(int(part) for part in re.split(r"[.-]", one["kernel"])):
+            return None
+        named = f"the {one['kind']} kernel" if "kind" in one else "Linux"
+        return f"{named} {one['kernel']} or later"
+    return None
+
+
+def kernel_step(distribution: str, kind: str, line: str) -> tuple[InstallStep, ...]:
+    """The step to a newer kernel of a distribution (``ubuntu 24.04``, HWE, 7.0); () where none is in the tables."""
+    for row in load_table("install")["driver"]["kernel_steps"]:
+        if (row["distribution"], row["kind"], row["kernel"]) == (distribution, kind, line):
+            return steps_of("install", [row["step"]], {})
+    return ()
+
+
+def kernel_update(found: Distribution) -> KernelUpdate | None:
+    """A distribution's own way to a newer kernel; None where the tables have none, or none for what is built on it."""
+    for row in load_table("install")["driver"]["kernel_updates"]:
+        if row["distribution"] in (found.key, found.id) and found.derived_from is None:
+            steps, undo = steps_of("install", row["steps"], {}), steps_of("install", row["undo"], {})
+            return KernelUpdate(steps, undo, row["line"], row["why"], words(row["s"]))
+    return None
