@@ -57,10 +57,13 @@ def kernel_step(distribution: str, kind: str, line: str) -> tuple[InstallStep, .
     return ()
 
 
-def kernel_update(found: Distribution) -> KernelUpdate | None:
-    """A distribution's own way to a newer kernel; None where the tables have none, or none for what is built on it."""
+def kernel_update(found: Distribution, kernel: str) -> KernelUpdate | None:
+    """A distribution's own way to a newer kernel than this one; None where the tables have none.
+
+    What is built on a distribution has kernels of its own.
+    """
     for row in load_table("install")["driver"]["kernel_updates"]:
         if row["distribution"] in (found.key, found.id) and found.derived_from is None:
-            steps, undo = steps_of("install", row["steps"], {}), steps_of("install", row["undo"], {})
+            steps, undo = steps_of("install", row["steps"], {}), steps_of("install", row["undo"], {"kernel": kernel})
             return KernelUpdate(steps, undo, row["line"], row["why"], words(row["s"]))
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from rocdoctor.repair.setup.command_lines import PYTHON
@@ -17,10 +17,13 @@ def for_reader(plan: SetupPlan, python: str | None) -> tuple[SetupPlan, str]:
     ``python``: the interpreter that the reader chose; without one the script asks for it in the variable PYTHON. The
     person who joins groups is the one who runs the script. "" where the plan starts no interpreter of the evidence.
     """
-    foreign = next((name for step in plan.steps for one in step.actions if (name := _foreign(one))), "")
+    named = [name for step in plan.steps for one in step.actions if (name := _foreign(one))]
+    foreign = next(iter(named), "")
     into = python or PYTHON
     steps = tuple(
-        replace(step, actions=_own(step.actions, into), undo=_own(step.undo, into), proof=_proof(step.proof, into))
+        replace(
+            step, actions=_own(step.actions, into), undo=_own(step.undo, into), proof=_proof(step.proof, into, named)
+        )
         if step.state != "done"
         else step
         for step in plan.steps
@@ -34,10 +37,10 @@ def _foreign(action: Action) -> str:
     return program if "/" in program and program != f"{NEW}/bin/python" else ""
 
 
-def _proof(words: tuple[str, ...], python: str) -> tuple[str, ...]:
-    """What proves a step, by the reader's interpreter."""
+def _proof(words: tuple[str, ...], python: str, foreign: Collection[str]) -> tuple[str, ...]:
+    """What proves a step, by the reader's interpreter in place of one of these."""
     at = next((place for place, word in enumerate(words) if word != "env" and "=" not in word), 0)
-    return (*words[:at], python, *words[at + 1 :]) if _foreign(Action(words=words[at:])) else words
+    return (*words[:at], python, *words[at + 1 :]) if words[at:] and words[at] in foreign else words
 
 
 def _own(actions: Iterable[Action], python: str) -> tuple[Action, ...]:

@@ -101,12 +101,14 @@ class Action:
 class Verify:
     """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows.
 
-    With both the command is what to type, and the check is the one whose finding the step repairs.
+    With both the command is what to type, and the check is the one whose finding the step repairs. ``expects`` is a
+    pattern (of Python and of ``grep -E`` alike) that a line of the output has where the step has worked.
     """
 
     check: str = ""
     command: CommandText = ""
     shows: str = ""
+    expects: str = ""
 
     @property
     def line(self) -> str:

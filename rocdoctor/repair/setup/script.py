@@ -24,7 +24,15 @@ from rocdoctor.repair.setup.script_guards import (
     overwritten,
     unattended,
 )
-from rocdoctor.repair.setup.words import EFFECT_WORDS, GOAL_WORDS, RISK_WORDS, number, sources, verify_words
+from rocdoctor.repair.setup.words import (
+    EFFECT_WORDS,
+    GOAL_WORDS,
+    RISK_WORDS,
+    number,
+    proof_words,
+    sources,
+    verify_words,
+)
 from rocdoctor.train.emit.files import comment, plain
 
 _INDENT = "    "
@@ -256,9 +264,10 @@ def _verified(step: Step) -> Iterator[str]:
     command, about = verify_words(step)
     if step.verify is None or not command:
         return
-    ours = ("rocdoctor", "check", step.verify.check, "--quiet") if not step.verify.command else ()
-    if words := step.proof or ours:
-        yield f"verified {' '.join(quoted(one) for one in words)}"
+    words, expects = proof_words(step)
+    if words:
+        front = f"shown {quoted(expects)}" if expects else "verified"
+        yield f"{front} {' '.join(quoted(one) for one in words)}"
         return
     about = f"   ({plain(about)})" if about else ""
     yield f"say {quoted(f'  to verify: {plain(command)}{about}')}"

@@ -38,6 +38,14 @@ FUNCTIONS = {
     if ! command -v "$1" >/dev/null; then say "  to verify: $*"; return; fi
     if "$@" </dev/null; then say "  verified: $*"; else fail "Stopped: $at was done, and what verifies it fails: $*"; fi
 }""",
+    # The same for a command whose output tells: a line of it has the pattern.
+    "shown": """shown() {
+    wanted=$1; shift
+    case "$pending" in *restart* | *login*) say "  to verify later: $*"; return ;; esac
+    if ! command -v "$1" >/dev/null; then say "  to verify: $*"; return; fi
+    if "$@" </dev/null 2>&1 | grep -qE -- "$wanted"; then say "  verified: $*"
+    else fail "Stopped: $at was done, and $* does not show $wanted"; fi
+}""",
     # The packages that follow each update of the kernel: without them the next update loses a module built here.
     "newest_headers": (
         "newest_headers() { dpkg-query -W -f='${Package} ${Status}\\n' 'linux-image-*' 2>/dev/null | "

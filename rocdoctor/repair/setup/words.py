@@ -171,6 +171,18 @@ def verify_words(step: Step) -> tuple[str, str]:
     return step.verify.line, "; ".join(part for part in (after, shows) if part)
 
 
+def proof_words(step: Step) -> tuple[tuple[str, ...], str]:
+    """The command that proves a step where nobody looks, and the pattern that its output then has.
+
+    Without a pattern its exit status tells; () where nothing but a person can tell.
+    """
+    if step.verify is None or not step.verify.line:
+        return (), ""
+    if step.proof:
+        return step.proof, step.verify.expects
+    return (("rocdoctor", "check", step.verify.check, "--quiet"), "") if not step.verify.command else ((), "")
+
+
 def source_words(step: Step) -> list[str]:
     """Each source of a step in words; one that the table lacks by its name."""
     return [what for what, _ in sources(step)]

@@ -44,6 +44,19 @@ def test_a_step_whose_proof_fails_stops_it_with_a_word(world: World) -> None:
 
 
 @needs_bash
+@pytest.mark.parametrize(("output", "status"), [("7.0.0-9-generic", 0), ("6.17.0.7.0.1", 1), ("", 1)])
+def test_a_proof_by_its_output(world: World, output: str, status: int) -> None:
+    """The status of the program says nothing there: uname always ends with 0."""
+    _program(world, "uname", f"#!/bin/sh\necho '{output}'\n")
+    verify = Verify(command="uname -r", expects="^7[.]0[.]")
+    step = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")),), verify=verify, proof=("uname", "-r"))
+    done = world.run(render(SetupPlan("pytorch", (step,)), "a test", root=False))
+    assert done.returncode == status
+    assert ("verified: uname -r" in done.stdout) == (status == 0)
+    assert ("uname -r does not show ^7[.]0[.]" in done.stderr) == (status == 1)
+
+
+@needs_bash
 def test_a_check_of_ours_proves_where_rocdoctor_is_there(world: World) -> None:
     step = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")),), verify=Verify("device-node-denied"))
     script = render(SetupPlan("pytorch", (step, _LATER)), "a test", root=False)

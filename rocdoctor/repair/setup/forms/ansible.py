@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from rocdoctor.repair.setup.forms.ansible_tasks import VARIABLES, Task, Unsafe, tasks
+from rocdoctor.repair.setup.forms.ansible_tasks import VARIABLES, Task, Unsafe, command_task, tasks
 from rocdoctor.repair.setup.forms.parts import PlanOrigin, comments, fate, what_is_left
 from rocdoctor.repair.setup.plan import SetupPlan, Step
 from rocdoctor.repair.setup.script_guards import ends_session
-from rocdoctor.repair.setup.words import GOAL_WORDS, number
+from rocdoctor.repair.setup.words import GOAL_WORDS, number, proof_words
 from rocdoctor.train.emit.files import comment, plain
 
 GROUP = "rocdoctor"
@@ -115,8 +115,8 @@ def _play(name: str, plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     yield from _set_in(_dumped(_before(made)))
     for step in plan.steps:
         yield ""
-        yield from comments(plan, step, indent="    ")
         told_tasks = _step(plan, step)
+        yield from comments(plan, step, indent="    ", verified=_is_proven(plan, step))
         if told_tasks:
             yield from _set_in(_dumped(told_tasks))
         elif step.state != "done":
@@ -200,7 +200,9 @@ def _step(plan: SetupPlan, step: Step) -> list[Task]:
     place, what = number(plan, step), fate(plan, step)
     title = f"Step {place}: {plain(step.title)}"
     if what == "restart":
-        return _restart(title, step)
+        before = plan.steps[: place - 1]
+        mine = [one for one in before if one.effective == "reboot" and not one.optional and fate(plan, one) == "run"]
+        return [*_restart(title, step), *(task for one in mine for task in _proven(plan, one))]
     if what in ("person", "no-way") and not step.optional:
         return [_left(title, step, what == "person")]
     if what != "run":
@@ -226,6 +228,8 @@ def _step(plan: SetupPlan, step: Step) -> list[Task]:
     elif step.effective == "new-login":
         # A new connection is a new login; it takes no condition.
         inside.append({"name": f"Step {place}: log in again", "ansible.builtin.meta": "reset_connection"})
+    if step.effective != "reboot":
+        inside += _proven(plan, step)
     block: Task = {"name": _literal(title), "block": inside}
     if step.risk == "risky":
         block["when"] = "with_risky | bool"
@@ -237,6 +241,33 @@ def _step(plan: SetupPlan, step: Step) -> list[Task]:
         told = {"name": f"Step {place} is risky", "ansible.builtin.fail": {"msg": stop}}
         found.insert(0, {**told, "when": "not with_risky | bool"})
     return found
+
+
+def _is_proven(plan: SetupPlan, step: Step) -> bool:
+    """Whether a task verifies a step; what needs the restart is verified after it, but for optional steps."""
+    if fate(plan, step) == "restart":
+        return True
+    return bool(_proven(plan, step)) and (step.effective != "reboot" or not step.optional)
+
+
+def _proven(plan: SetupPlan, step: Step) -> list[Task]:
+    """The task that looks whether a step has worked; a check of ours only where rocdoctor is there."""
+    words, expects = proof_words(step)
+    if not words or fate(plan, step) != "run":
+        return []
+    name = f"Step {number(plan, step)}: verify it"
+    task: Task = {"name": name, **command_task(words), "register": "verified", "changed_when": False}
+    if expects:
+        task |= {
+            "failed_when": "verified.stdout is not search(wanted, multiline=true)",
+            "vars": {"wanted": _literal(expects)},
+        }
+    elif words[0] == "rocdoctor":
+        # 1 is a finding; a host without rocdoctor answers 2, and proves nothing.
+        task["failed_when"] = "verified.rc == 1"
+    if step.risk == "risky":
+        task["when"] = "with_risky | bool"
+    return [task]
 
 
 def _checkable(task: Task, before: Sequence[Task]) -> Task:

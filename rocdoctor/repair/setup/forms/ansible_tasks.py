@@ -80,7 +80,7 @@ def _command(action: Action) -> Task:
     known = _known(action)
     if known is not None:
         return known
-    return _argv(unattended(words))
+    return command_task(unattended(words))
 
 
 def _known(action: Action) -> Task | None:
@@ -139,7 +139,7 @@ _CHANGED: dict[tuple[str, ...], str] = {
 _NEUTRAL = (("dnf", "clean"), ("zypper", "refresh"), ("zypper", "--non-interactive", "refresh"), ("gpg", "--dearmor"))
 
 
-def _argv(words: Sequence[str]) -> Task:
+def command_task(words: Sequence[str]) -> Task:
     """The command as a list of words: no shell reads it."""
     words = tuple(words)
     front, bare = _variables(words)

@@ -22,7 +22,7 @@ from rocdoctor.repair.setup.forms.image_plan import ENVIRONMENT
 from rocdoctor.repair.setup.forms.parts import CannotExpress, PlanOrigin, fate, reasons
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
 from rocdoctor.repair.setup.script_guards import unattended
-from rocdoctor.repair.setup.words import GOAL_WORDS, number
+from rocdoctor.repair.setup.words import GOAL_WORDS, number, proof_words
 from rocdoctor.train.emit.files import comment, plain
 
 _WIDTH = 116
@@ -112,7 +112,8 @@ def _head(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str) -> I
     if vendor in _DEVICE_NOTES:
         yield from comment(_DEVICE_NOTES[vendor])
     yield from comment("--ipc=host lends the memory of /dev/shm that data loaders and collectives exchange data in.")
-    left = [one for one in host.steps if one.layer in ("firmware", "kernel", "driver") and one.state != "done"]
+    here = ("firmware", "kernel", "driver")
+    left = [one for one in host.steps if one.layer in here and one.state != "done" and not one.optional]
     for step in left:
         yield from comment(f"On the host first: step {number(host, step)} of rocdoctor setup, {plain(step.title)}.")
 
@@ -136,6 +137,7 @@ def _steps(image: SetupPlan, base: _Base) -> Iterator[str]:
             continue
         made = made or any(one.words[-1:] == (ENVIRONMENT,) for one in step.actions)
         yield from _instructions(step)
+        yield from _proven(step)
         if any(one.words[-1:] == (ENVIRONMENT,) for one in step.actions):
             yield f'ENV PATH="{ENVIRONMENT}/bin:$PATH"'
     if any(step.layer == "torch" for step in image.steps):
@@ -143,6 +145,17 @@ def _steps(image: SetupPlan, base: _Base) -> Iterator[str]:
         yield from ("", "# The build ends where torch cannot be loaded; no GPU is seen while an image is built.")
         yield f'RUN {python} -c "import torch; print(torch.__version__, torch.version.hip or torch.version.cuda)"'
     yield from ("", "WORKDIR /work")
+
+
+def _proven(step: Step) -> Iterator[str]:
+    """What a build can prove of a step: no GPU and no driver is seen while an image is built."""
+    words, expects = proof_words(step)
+    if step.layer == "python" and words and expects:
+        yield f"RUN {' '.join(quoted(word) for word in words)} | grep -E {quoted(expects)}"
+    elif step.layer == "rocm" and words:
+        shown = f": {plain(step.verify.shows)}" if step.verify is not None and step.verify.shows else ""
+        yield from comment(f"That it is there; what it shows with a GPU is seen in the container{shown}.")
+        yield f"RUN test -x {quoted(words[0])}"
 
 
 def _variables(actions: Sequence[Action]) -> list[tuple[str, str]]:

@@ -48,7 +48,7 @@ def _inside(step: Step) -> Step:
     """A step in a place where everything runs as root and the environment has a folder of the system."""
     actions = tuple(replace(one, words=tuple(map(_placed, one.words))) for one in step.actions)
     state = "todo" if step.state == "waiting" and actions else step.state
-    return replace(step, actions=actions, state=state)
+    return replace(step, actions=actions, proof=tuple(map(_placed, step.proof)), state=state)
 
 
 def _placed(word: str) -> str:

@@ -89,8 +89,11 @@ def reasons(plan: SetupPlan, step: Step) -> Iterator[str]:
     yield from (f"Source: {one}" for one in source_words(step))
 
 
-def about(plan: SetupPlan, step: Step) -> Iterator[str]:
-    """The reasons, and for a file that changes a machine what the step risks, how to verify and to undo it."""
+def about(plan: SetupPlan, step: Step, verified: bool = False) -> Iterator[str]:
+    """The reasons, and for a file that changes a machine what the step risks, how to verify and to undo it.
+
+    ``verified``: the file does that itself.
+    """
     yield from reasons(plan, step)
     if step.state == "done":
         return
@@ -98,13 +101,13 @@ def about(plan: SetupPlan, step: Step) -> Iterator[str]:
     yield from (f"Note: {one}" for one in step.notes)
     yield from (f"Undo: {one}" for one in typed(step.undo, sudo=True))
     command, shows = verify_words(step)
-    if command:
+    if command and not verified:
         yield f"To verify: {command}{f'   ({shows})' if shows else ''}"
 
 
-def comments(plan: SetupPlan, step: Step, indent: str = "") -> list[str]:
+def comments(plan: SetupPlan, step: Step, indent: str = "", verified: bool = False) -> list[str]:
     """The lines of ``about`` as comments."""
-    return [line for told in about(plan, step) for line in comment(told, indent=indent)]
+    return [line for told in about(plan, step, verified) for line in comment(told, indent=indent)]
 
 
 def left_to_a_person(plan: SetupPlan) -> list[Step]:

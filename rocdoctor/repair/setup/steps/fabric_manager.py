@@ -79,7 +79,7 @@ def _ahead(situation: Situation, gpus: Sequence[Gpu]) -> Step | None:
     title = "Install the fabric manager of the NVSwitch board"
     why = f"{len(modules)} GPUs of this kind are joined by NVSwitches: CUDA does not start before they are set up."
     evidence = tuple(cite(gpu.pci_id) for gpu in modules[:1] if isinstance(gpu.pci_id, Known))
-    verify = Verify(command="systemctl is-active nvidia-fabricmanager", shows="active")
+    verify = Verify(command="systemctl is-active nvidia-fabricmanager", shows="active", expects="^active$")
     fabric = _fabric(situation, _branch(situation))
     actions = with_fresh_lists(actions_of(fabric.steps)) if fabric is not None else ()
     if fabric is None or open_in(actions):
@@ -102,6 +102,7 @@ def _ahead(situation: Situation, gpus: Sequence[Gpu]) -> Step | None:
         sources=sources,
         table=_TABLE,
         kind=install.weakest(_TABLE, sources),
+        proof=("systemctl", "is-active", _UNIT),
     )
 
 

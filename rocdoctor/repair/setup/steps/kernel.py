@@ -31,6 +31,7 @@ LAYER: Layer = "kernel"
 _ID = "kernel"
 _TITLE = "A kernel that can compute on this GPU"
 _VERIFY = Verify("kernel-too-old-for-gpu")
+_RUNNING = ("uname", "-r")
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -63,14 +64,22 @@ def _listed(situation: Situation) -> Step | None:
         packages,
         "reboots",
         "reboot",
-        Verify(command="uname -r", shows=f"a release that begins with {system.kernel}"),
+        _begins(system.kernel),
         undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
         sources=sources_of(steps),
         table="install",
         kind=install.weakest("install", sources_of(steps)),
         optional=True,
+        proof=_RUNNING,
     )
     return _unless_there(situation, step, system.kernel)
+
+
+def _begins(line: str) -> Verify:
+    """That a kernel of this line runs."""
+    return Verify(
+        command="uname -r", shows=f"a release that begins with {line}", expects=f"^{line.replace('.', '[.]')}[.]"
+    )
 
 
 def _step(situation: Situation) -> Step | None:
@@ -152,13 +161,14 @@ def _newer(situation: Situation, route: install.DriverRoute, works: bool) -> Ste
         packages,
         "reboots",
         "reboot",
-        Verify(command="uname -r", shows=f"a release that begins with {line}"),
+        _begins(line),
         undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
         support=route.risk or "",
         sources=(*route.sources, *sources_of(route.steps)),
         table=route.table,
         kind=install.weakest(route.table, route.sources),
         optional=works and not route.risk,
+        proof=_RUNNING,
     )
     return _unless_there(situation, step, line)
 
@@ -173,7 +183,7 @@ def _unless_there(situation: Situation, step: Step, line: str) -> Step:
 def _asked(situation: Situation, said: str) -> Step | None:
     """The distribution's own newer kernel, where AMD asks for one with this GPU and lists none for the system."""
     found = situation.distribution
-    update = install.kernel_update(found) if found is not None else None
+    update = install.kernel_update(found, situation.kernel) if found is not None else None
     if update is None:
         return None
     release = situation.machine.kernel.release
@@ -191,6 +201,7 @@ def _asked(situation: Situation, said: str) -> Step | None:
         "reboot",
         Verify(command="uname -r", shows="the kernel that AMD asks for, or a newer one"),
         actions_of(update.undo),
+        notes=("Nothing but a copy of the disk takes an upgrade of the whole system back.",) if whole else (),
         sources=(*update.sources, *sources_of(update.steps)),
         table="install",
         kind=install.weakest("install", update.sources),

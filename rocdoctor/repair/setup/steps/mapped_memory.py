@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rocdoctor.insight.gpus.presence import is_integrated
@@ -52,6 +53,7 @@ def _step(situation: Situation, gpu: Gpu, total: Known[int], limit: Known[int]) 
     verify = Verify(
         command=shell("cat {path:path}", path=f"/sys/module/{module}/parameters/pages_limit"),
         shows=str(wanted.pages if wanted is not None else limit.value),
+        expects=f"^{wanted.pages}$" if wanted is not None else "",
     )
     if wanted is None:
         why = f"The GPU may map {may} of {whole}."
@@ -119,6 +121,7 @@ def _set(
         table=_TABLE,
         kind=install.weakest("install_kernel", sources_of(do)),
         optional=True,
+        proof=tuple(shlex.split(verify.command)),
     )
     later = situation.boots_with(word)
     return step if later is None else set_for_next_start(step, cite(later, word))

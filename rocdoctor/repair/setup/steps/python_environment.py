@@ -100,7 +100,11 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         (*packages, NEW),
         "safe",
         "now",
-        Verify(command=_VERSION, shows=f"Python {made.series}"),
+        Verify(
+            command=_VERSION,
+            shows=f"Python {made.series}",
+            expects=f"^Python {made.series.replace('.', '[.]')}([.]|$)",
+        ),
         (Action(words=("rm", "-r", NEW)),),
         notes=tuple(notes),
         sources=sources,

@@ -187,7 +187,11 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         changes_of(actions),
         "risky" if first or route.environment or any(map(upgrades_all, actions)) else "safe",
         "now",
-        Verify(command=_verify(route), shows=f"{situation.rocm_targets[0]} among the agents"),
+        Verify(
+            command=_verify(route),
+            shows=f"{situation.rocm_targets[0]} among the agents",
+            expects=f"(^|[^0-9a-z]){situation.rocm_targets[0]}([^0-9a-z]|$)",
+        ),
         undo,
         _risk(situation, route),
         notes,
@@ -197,6 +201,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         optional=optional,
         download_gb=route.download_gb,
         disk_gb=route.disk_gb,
+        proof=route.verify[0] if route.verify and not route.environment else (),
     )
 
 

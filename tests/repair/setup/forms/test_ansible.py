@@ -14,10 +14,21 @@ from rocdoctor.repair.setup.command_lines import PYTHON, is_ready
 from rocdoctor.repair.setup.forms.ansible import render
 from rocdoctor.repair.setup.forms.ansible_tasks import tasks
 from rocdoctor.repair.setup.forms.parts import origin
-from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
 from rocdoctor.service.setup_forms import as_form
 from tests.repair.setup.forms.kit import HOSTILE, MINE, filled, flat, one_step, planned, planner, playbook
-from tests.repair.setup.plan_kit import DRIVER, FULL, GROUPS, IMPOSSIBLE, KEY, OPTIONAL, REPOSITORY, RESTART, RISKY
+from tests.repair.setup.plan_kit import (
+    DRIVER,
+    FULL,
+    GROUPS,
+    IMPOSSIBLE,
+    KEY,
+    OPTIONAL,
+    REPOSITORY,
+    RESTART,
+    RISKY,
+    TORCH,
+)
 
 pytest.importorskip("jinja2")
 _KNOWN = {"train_user": "alice", "train_home": "/home/alice", "train_python": "/opt/my python"}
@@ -151,7 +162,32 @@ def test_a_restart_is_marked_where_something_changed_and_done_once() -> None:
 
 
 def test_groups_are_followed_by_a_new_login() -> None:
-    assert _all(replace(FULL, steps=(GROUPS,)))[-1]["ansible.builtin.meta"] == "reset_connection"
+    login, verified = _all(replace(FULL, steps=(GROUPS,)))[-2:]
+    assert login["ansible.builtin.meta"] == "reset_connection"
+    assert verified[_COMMAND]["argv"] == ["rocdoctor", "check", "device-node-denied", "--quiet"]
+    assert (verified["changed_when"], verified["failed_when"]) == (False, "verified.rc == 1")
+
+
+def test_what_verifies_a_step_is_a_task_and_no_comment() -> None:
+    """After the restart where the step asks for one; by its output where that tells, else by its exit status."""
+    kernel = replace(DRIVER, verify=Verify(command="uname -r", expects="^7[.]0[.]"), proof=("uname", "-r"))
+    plan = replace(FULL, steps=(kernel, RESTART))
+    found = _all(plan)
+    restart = next(at for at, one in enumerate(found) if "ansible.builtin.reboot" in one)
+    verified = [at for at, one in enumerate(found) if one.get("register") == "verified"]
+    assert verified == [restart + 1]
+    task = found[verified[0]]
+    assert task[_COMMAND]["argv"] == ["uname", "-r"] and task["vars"]["wanted"] == "^7[.]0[.]"
+    assert task["failed_when"] == "verified.stdout is not search(wanted, multiline=true)"
+    assert "To verify: uname" not in render([(plan, MINE)])
+    proven = replace(TORCH, state="todo", needs=(), proof=("python", "-c", "1"))
+    (task,) = [one for one in _all(one_step(proven)) if one.get("register") == "verified"]
+    assert task[_COMMAND]["argv"] == ["python", "-c", "1"] and "failed_when" not in task
+    # nobody can tell what only a person reads, and what is not done is not verified
+    shown = replace(GROUPS, verify=Verify(command="id", shows="render"))
+    assert not [one for one in _all(one_step(shown)) if one.get("register") == "verified"]
+    assert "To verify: id" in render([(one_step(shown), MINE)])
+    assert not [one for one in _all(one_step(KEY)) if one.get("register") == "verified"]
 
 
 def test_what_a_person_has_to_do_stops_the_play_until_they_say_that_it_is_done() -> None:
@@ -182,7 +218,9 @@ def test_optional_and_risky_steps_wait_to_be_asked_for() -> None:
 
 def test_packages_of_a_new_repository_may_fail_in_a_dry_run_alone() -> None:
     plan = one_step(replace(REPOSITORY, actions=(*REPOSITORY.actions, Action(("apt", "install", "rocm"), root=True))))
-    assert _all(plan)[-1]["ignore_errors"] == "{{ ansible_check_mode }}"
+    assert [one for one in _all(plan) if "ansible.builtin.apt" in one][-1][
+        "ignore_errors"
+    ] == "{{ ansible_check_mode }}"
 
 
 def test_a_play_is_for_its_system_and_its_user() -> None:

@@ -39,6 +39,17 @@ def test_the_script_of_the_plan_is_in_it_byte_by_byte() -> None:
     }
 
 
+def test_each_step_is_verified_where_it_is_logged() -> None:
+    """What the script prints goes to cloud-init's log, and a step that fails its proof ends it."""
+    for name, line in (
+        ("rx9070xt-ubuntu2404-old-kernel", "shown '^7[.]0[.]' uname -r"),
+        ("mi300x-8-ubuntu2204-fresh", "verified rocdoctor check gpu-without-driver --quiet"),
+        ("cpu-laptop", r'shown "^Python 3[.]12([.]|\$)" "$HOME/torch-venv/bin/python" --version'),
+    ):
+        script = _files(as_form("cloud-init", [planned(name)], planner))[_SCRIPT]["content"]
+        assert line in [one.strip() for one in script.splitlines()], line
+
+
 @pytest.mark.parametrize("word", HOSTILE)
 def test_words_of_the_machine_stay_in_their_place(word: str) -> None:
     step = Step(

@@ -54,6 +54,15 @@ def test_the_image_holds_nothing_of_the_host_and_says_what_stays_there() -> None
     assert '--device=/dev/kfd --device=/dev/dri --group-add "$(stat -c %g /dev/kfd)"' in text
 
 
+def test_a_build_proves_what_it_can_without_a_gpu() -> None:
+    said = _instructions(_text("xtx-ubuntu2404-fresh"))
+    assert r'RUN /opt/venv/bin/python --version | grep -E "^Python 3[.]12([.]|\$)"' in said
+    assert "On the host first" not in _text("xtx-ubuntu2404-fresh"), "a kernel that the goal does not need"
+    text = _text("xtx-ubuntu2404-rocm-goal")
+    assert "RUN test -x /opt/rocm/core-10.1/bin/rocminfo" in _instructions(text)
+    assert "what it shows with a GPU is seen in the container: gfx1100 among the agents" in text.replace("\n# ", " ")
+
+
 def test_devices_are_those_of_the_vendor() -> None:
     assert "--gpus all" in _text("rtx4090-ubuntu2404-no-driver")
     cpu = _text("cpu-laptop")

@@ -13,7 +13,7 @@ import pytest
 
 from rocdoctor.repair.setup.forms.ansible import render
 from rocdoctor.repair.setup.forms.parts import origin
-from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.setup_forms import Form, as_form
 from tests.repair.setup.forms.kit import HOSTILE, planned, planner
@@ -147,3 +147,25 @@ def test_dockers_parser_reads_what_was_meant(tmp_path: Path) -> None:
         assert set(names) <= {"FROM", "RUN", "ENV", "WORKDIR"}, path.name
         runs = [value[0] for name, value in found if name == "RUN"]
         assert any("torch" in one for one in runs) or "rocm-goal" in path.name, path.name
+
+
+def test_ansible_judges_a_proof_by_its_output_or_its_status(tmp_path: Path) -> None:
+    """Run by Ansible itself: what does not show the pattern or ends with a failure stops the play; without rocdoctor
+    on the host a check of ours proves nothing and stops nothing."""
+    machine = planned("cpu-laptop").diagnosis.machine
+    touch = (Action(("true",)),)
+
+    def play(verify: Verify, proof: tuple[str, ...], status: int) -> str:
+        step = Step("a", "A", "todo", "W", actions=touch, verify=verify, proof=proof)
+        text = render([(SetupPlan("pytorch", (step,)), origin(machine, "a test", root=True))])
+        text = text.replace("that: system.stdout == made_for", "that: true").replace("train_user == 'root'", "true")
+        (tmp_path / "play.yaml").write_text(text)
+        return _playbook(tmp_path, tmp_path / "play.yaml", status=status)
+
+    shows = Verify(command="printf a", expects="^7[.]0[.]")
+    assert "Step 1: verify it" in play(shows, ("printf", "7.0.0-9-generic"), 0)
+    assert "Step 1: verify it" in play(shows, ("printf", "x\\n7.0.0"), 0)
+    assert "failed=1" in play(shows, ("printf", "6.17.0.7.0.1"), 2)
+    assert "failed=0" in play(Verify(command="true"), ("true",), 0)
+    assert "failed=1" in play(Verify(command="false"), ("false",), 2)
+    assert "failed=0" in play(Verify("no-such-check"), (), 0)
