@@ -32,7 +32,14 @@ from rocdoctor.knowledge.install.distributions import (
     tables_day,
 )
 from rocdoctor.knowledge.install.kernel_settings import Change, initramfs, kernel_parameter, sysctl_setting
-from rocdoctor.knowledge.install.kernels import KernelUpdate, kernel_floor, kernel_step, kernel_update
+from rocdoctor.knowledge.install.kernels import (
+    KernelUpdate,
+    at_least,
+    kernel_floor,
+    kernel_least,
+    kernel_step,
+    kernel_update,
+)
 from rocdoctor.knowledge.install.nvidia_and_cluster import (
     NodeNeeds,
     Runtime,
@@ -108,6 +115,7 @@ __all__ = [
     "amd_wheel",
     "apu_limit",
     "apu_targets",
+    "at_least",
     "boot_notes",
     "chosen_other_wheel",
     "chosen_rocm_wheel",
@@ -136,6 +144,7 @@ __all__ = [
     "initramfs",
     "judged_support",
     "kernel_floor",
+    "kernel_least",
     "kernel_parameter",
     "kernel_step",
     "kernel_update",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rocdoctor.knowledge.install.distributions import Distribution
 from rocdoctor.knowledge.install.steps import InstallStep, Words, steps_of
@@ -25,7 +27,22 @@ class KernelUpdate:
 
 
 def kernel_floor(gfx: str, distribution: str, version: str, kernel: str) -> str | None:
-    """What AMD asks for with a target where this kernel is too old for it; None where it is not, or nobody knows.
+    """What AMD asks for with a target where this kernel is too old for it; None where it is not, or nobody knows."""
+    found = _floor(gfx, distribution, version, kernel)
+    if found is None:
+        return None
+    named = f"the {found['kind']} kernel" if "kind" in found else "Linux"
+    return f"{named} {found['kernel']} or later"
+
+
+def kernel_least(gfx: str, distribution: str, version: str, kernel: str) -> str:
+    """The release of that kernel (``6.18.4``); "" where none is asked for."""
+    found = _floor(gfx, distribution, version, kernel)
+    return "" if found is None else str(found["kernel"])
+
+
+def _floor(gfx: str, distribution: str, version: str, kernel: str) -> Mapping[str, Any] | None:
+    """The row that asks for a newer kernel than this one.
 
     Kernels of Red Hat and its rebuilds, of SUSE and Oracle carry newer drivers than their numbers say.
     """
@@ -42,11 +59,31 @@ def kernel_floor(gfx: str, distribution: str, version: str, kernel: str) -> str 
             continue
         if one.get("kind", kind) != kind:
             continue
-        if "kernel" not in one or have >= tuple(int(part) for part in re.split(r"[.-]", one["kernel"])):
-            return None
-        named = f"the {one['kind']} kernel" if "kind" in one else "Linux"
-        return f"{named} {one['kernel']} or later"
+        reached = "kernel" not in one or have >= tuple(int(part) for part in re.split(r"[.-]", one["kernel"]))
+        return None if reached else one
     return None
+
+
+def at_least(release: str) -> str:
+    """A pattern (of Python and of ``grep -E``) of releases from this one on: ``6.18.4`` gives 6.18.12 and 7.0 too."""
+    parts = [int(part) for part in re.findall(r"\d{1,6}", release)]
+    fixed, ways = "", []
+    for at, part in enumerate(parts):
+        last = at == len(parts) - 1
+        ways.append(f"{fixed}({_number_from(part if last else part + 1)})")
+        fixed += f"{part}[.]"
+    return f"^({'|'.join(ways)})([^0-9]|$)"
+
+
+def _number_from(least: int) -> str:
+    """A pattern of the whole numbers from this one on."""
+    digits = str(least)
+    ways = [f"[1-9][0-9]{{{len(digits)},}}"]
+    for at, digit in enumerate(digits):
+        low = int(digit) + (at < len(digits) - 1)
+        if low <= 9:
+            ways.append(f"{digits[:at]}[{low}-9]" + "[0-9]" * (len(digits) - at - 1))
+    return "|".join(ways)
 
 
 def kernel_step(distribution: str, kind: str, line: str) -> tuple[InstallStep, ...]:

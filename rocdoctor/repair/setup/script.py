@@ -238,7 +238,7 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
 def _required(step: Step, place: int) -> Iterator[str]:
     """The commands of a step that the goal needs, left out where they are done, and what proves it."""
     actions = [one for one in step.actions if not ends_session(one)]
-    tests = _done_tests(actions)
+    tests = _done_tests(actions) or _proof_test(step)
     marked = actions[-1] if actions and actions[-1].words and actions[-1].root and _restarts(step) else None
     doing = [line for one in actions for line in _action(one, marked=one is marked)]
     doing += ['pending="$pending restart"'] if marked is not None else _effect(step)
@@ -303,6 +303,15 @@ def _done_tests(actions: Sequence[Action]) -> list[str]:
     """What tells that all of the actions are done already; nothing where that of one cannot be told."""
     tests = [done_test(one) for one in actions if not is_neutral(one) and not is_refresh(one)]
     return tests if all(tests) else []
+
+
+def _proof_test(step: Step) -> list[str]:
+    """What proves a step as the test that it is done, where nothing tells it of its actions: else it would ask for
+    the restart again and again."""
+    words, expects = proof_words(step)
+    if not expects or not _restarts(step):
+        return []
+    return [f"shows {quoted(expects)} {' '.join(quoted(one) for one in words)}"]
 
 
 def _restarts(step: Step) -> bool:

@@ -38,6 +38,7 @@ FUNCTIONS = {
     if ! command -v "$1" >/dev/null; then say "  to verify: $*"; return; fi
     if "$@" </dev/null; then say "  verified: $*"; else fail "Stopped: $at was done, and what verifies it fails: $*"; fi
 }""",
+    "shows": 'shows() { wanted=$1; shift; "$@" </dev/null 2>/dev/null | grep -qE -- "$wanted"; }',
     # The same for a command whose output tells: a line of it has the pattern.
     "shown": """shown() {
     wanted=$1; shift

@@ -22,7 +22,9 @@ _REFRESH = frozenset(("update", "refresh"))
 _BY_HAND = frozenset(("mokutil", "newgrp", "passwd"))
 _ENDS = frozenset(("reboot", "shutdown", "poweroff", "halt"))
 _PACKAGE = regex(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
-_OF_KERNEL = regex(r"(linux-headers|linux-modules-extra|kernel-devel|kernel-headers)-\d[\w.+~-]*\Z")
+_OF_KERNEL = regex(
+    r"(linux-headers|linux-modules-extra|kernel-devel-matched|kernel-uek-devel|kernel-devel|kernel-headers)-\d[\w.+~-]*\Z"
+)
 _PINNED = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!_-]+\Z")
 _LABELLED = ("torch", "torchvision", "torchaudio")
 _LABEL = regex(r"/((?:rocm|cu|xpu|cpu)[0-9.]*)/?\Z")
@@ -55,6 +57,8 @@ def is_neutral(action: Action) -> bool:
     if head in _PREPARING or is_rebuild(action) or two in ("systemctl restart", "systemctl daemon-reload"):
         return True
     if head in (*_APT, *_DNF, "zypper"):
+        if words[1:3] in (("module", "enable"), ("module", "reset")):  # which packages a step then installs
+            return True
         # A package by its address registers a repository, from which the step then installs.
         return words[1:2] in [(one,) for one in (*_CLEAN, "config-manager")] or (
             "install" in words and words[-1].startswith("https://")

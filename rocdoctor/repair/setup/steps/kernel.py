@@ -188,6 +188,10 @@ def _asked(situation: Situation, said: str) -> Step | None:
         return None
     release = situation.machine.kernel.release
     actions = with_fresh_lists(actions_of(update.steps))
+    os = situation.machine.os
+    least = install.kernel_least(
+        situation.gfx[0], value_or(os.id, "").lower(), value_or(os.version_id, ""), situation.kernel
+    )
     whole = any(map(upgrades_all, actions))
     step = Step(
         _ID,
@@ -199,13 +203,18 @@ def _asked(situation: Situation, said: str) -> Step | None:
         changes_of(actions),
         "risky" if whole else "reboots",
         "reboot",
-        Verify(command="uname -r", shows="the kernel that AMD asks for, or a newer one"),
+        Verify(
+            command="uname -r",
+            shows="the kernel that AMD asks for, or a newer one",
+            expects=install.at_least(least) if least else "",
+        ),
         actions_of(update.undo),
         notes=("Nothing but a copy of the disk takes an upgrade of the whole system back.",) if whole else (),
         sources=(*update.sources, *sources_of(update.steps)),
         table="install",
         kind=install.weakest("install", update.sources),
         support=said,
+        proof=_RUNNING if least else (),
     )
     newer = [
         one
