@@ -29,6 +29,7 @@ from rocdoctor.knowledge.install.distributions import (
     distribution,
     distributions,
     end_of_life,
+    not_settled,
     tables_day,
 )
 from rocdoctor.knowledge.install.kernel_settings import Change, initramfs, kernel_parameter, sysctl_setting
@@ -155,6 +156,7 @@ __all__ = [
     "missing_names",
     "newest_lists",
     "node_needs",
+    "not_settled",
     "nvidia_driver",
     "open_to_all",
     "override_of",

@@ -152,6 +152,11 @@ def tables_day() -> str:
     return max(str(one.get("read", table["read_through"])) for one in table["sources"].values())
 
 
+def not_settled() -> Words:
+    """What of the tables no source settled on that day, in words."""
+    return tuple(str(one["text"]) for one in load_table("install")["not_settled"])
+
+
 def distribution_risk(found: Distribution, state: str) -> str | None:
     """What speaks against a vendor's packages on this distribution, or None when the vendor names it."""
     texts = load_table("install_rocm")["risks"]

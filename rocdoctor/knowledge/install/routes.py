@@ -84,7 +84,8 @@ def _own(found: Distribution) -> Route | None:
         steps_of("install_rocm", raw["undo"], {}),
         tuple(words(one) for one in verify),
         risk=raw["risk"],
-        sources=words(raw["s"]),
+        notes=words(raw.get("note")),
+        sources=(*words(raw["s"]), *words(raw.get("note_s"))),
         built_for=words(raw.get("built_for")),
     )
 

@@ -17,11 +17,15 @@ _VERBS: tuple[Verb, ...] = ("refresh", "install", "reinstall", "remove", "remove
 
 @dataclass(frozen=True, slots=True)
 class PackageManager:
-    """A package manager. ``by_library``: what installs whatever package holds a library, by its soname, or None."""
+    """A package manager. ``by_library``: what installs whatever package holds a library, by its soname, or None.
+
+    ``whole`` are words by which it upgrades all packages.
+    """
 
     name: str
     commands: Mapping[Verb, tuple[str, ...]]
     by_library: str | None
+    whole: tuple[str, ...] = ()
 
     def command(self, verb: Verb, packages: Sequence[str] = (), file: str = "") -> tuple[str, ...]:
         """The words of a command, without sudo; () where this manager has none."""
@@ -29,6 +33,13 @@ class PackageManager:
         for word in self.commands.get(verb, ()):
             found += packages if word == "{packages}" else [word.replace("{file}", file)]
         return tuple(found)
+
+    def upgrades_all(self, rest: Sequence[str]) -> bool:
+        """Whether the words behind its name upgrade the whole system, with kernel and drivers."""
+        if any(word in self.whole for word in rest if word.startswith("-")):
+            return True
+        named = [word for word in rest if not word.startswith("-")]
+        return len(named) == 1 and named[0] in self.whole
 
 
 @cache
@@ -39,6 +50,7 @@ def package_managers() -> Mapping[str, PackageManager]:
             raw["name"],
             {verb: tuple(shlex.split(raw[verb])) for verb in _VERBS if raw[verb] is not None},
             raw["by_library"],
+            words(raw["whole"]),
         )
         for raw in load_table("package_managers")["managers"]
     }

@@ -25,8 +25,10 @@ def lists_judgement(situation: Situation, torch: str = "") -> install.ListedSupp
 def driver_said(situation: Situation, loading: bool = False) -> str:
     """What the lists have against the driver, or (``loading``) against the kernel's own once it is loaded.
 
-    Nothing against the kernel's own on a distribution that AMD does not list, which is said of the whole plan.
+    Nothing against the kernel's own where AMD has no package, or does not list the distribution, which is said of the
+    whole plan.
     """
+    where = situation.distribution
     if situation.caretaker or not situation.amd_able:
         return ""
     found = combination(situation.machine, situation.amd_able[0], _rocm(situation))
@@ -34,7 +36,7 @@ def driver_said(situation: Situation, loading: bool = False) -> str:
         return ""
     driver = "kernel" if loading else found.driver
     answer = install.judged_support(replace(found, driver=driver))
-    if driver == "kernel" and answer.of("distribution"):
+    if driver == "kernel" and (where is None or where.dkms == "none" or answer.of("distribution")):
         return ""
     return install.difference_words(answer, "driver")
 

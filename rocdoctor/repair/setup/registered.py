@@ -20,9 +20,9 @@ def with_registration(situation: Situation, found: Sequence[Step]) -> list[Step]
     asked, fact = install.registration(situation.distribution), situation.machine.os.registration
     if asked is None or situation.caretaker:
         return list(found)
-    if isinstance(fact, Known) and fact.value == "cloud":
-        return [_in_cloud(step, asked) for step in found]
     fetching = [step for step in found if _fetches(step)]
+    if isinstance(fact, Known) and fact.value == "cloud":
+        return [_in_cloud(step, asked) for step in found if fetching or step.id != REGISTRATION]
     needed = any(not step.optional for step in fetching)
     return [
         replace(step, optional=not needed)

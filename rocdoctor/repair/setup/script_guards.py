@@ -214,7 +214,8 @@ def unattended(words: Sequence[str]) -> Words:
     if head in _APT and changes:
         yes: Words = () if {"-y", "--yes"} & set(rest) else ("-y",)
         return (*front, "env", "DEBIAN_FRONTEND=noninteractive", head, *yes, *rest)
-    if head in _DNF and (changes or "update" in rest) and not {"-y", "--assumeyes"} & set(rest):
+    asks = changes or "update" in rest or rest[:1] == ("module",)
+    if head in _DNF and asks and not {"-y", "--assumeyes"} & set(rest):
         return (*front, head, "-y", *rest)
     if head == "zypper" and not {"-n", "--non-interactive"} & set(rest):
         return (*front, head, "--non-interactive", *rest)

@@ -16,8 +16,6 @@ from rocdoctor.repair.setup.situation import Situation
 # Pages of AMD that a person reads where the tables end.
 VENDOR_PAGE = install.hosts()["amd_stable"].page
 _ENABLING = (("subscription-manager", "repos", "--enable"), ("dnf", "config-manager", "--set-enabled"))
-# Words of package managers that bring every package to its newest release, where no package is named.
-_UPGRADES = ("upgrade", "update", "up", "full-upgrade", "dist-upgrade", "dup", "distro-sync")
 
 
 def actions_of(steps: Iterable[install.InstallStep]) -> tuple[Action, ...]:
@@ -71,12 +69,11 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
         verb = manager.command("install")[-1] if manager is not None else ""
         if verb in words:
             found += [_package(word) for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
-        if words[:2] == ("dnf", "upgrade"):
-            found += [word for word in words[2:] if not word.startswith("-")]
-        if upgrades_all(action):
+        if manager is not None and upgrades_all(action):
             found.append("every package of this system")
-        if words[:1] == ("pacman",):
-            found += [word for word in words[1:] if not word.startswith("-")]
+            found += [word for word in words[1:] if not word.startswith("-") and word not in manager.whole]
+        elif manager is not None and set(words[1:2]) & set(manager.whole):
+            found += [word for word in words[2:] if not word.startswith("-")]
         if words[:3] in _ENABLING:
             found += [f"repository {name}" for name in words[3:]]
         elif words == ("crb", "enable"):
@@ -88,12 +85,9 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
 
 def upgrades_all(action: Action) -> bool:
     """Whether a command brings the whole system to newer releases, with kernel and drivers."""
-    program, *words = [word for word in action.words if not word.startswith("-")] or [""]
-    if program == "pacman":
-        return any(word.startswith("-S") and "u" in word for word in action.words[1:])
-    if program in ("apt", "apt-get") and words == ["update"]:  # it reads the lists of packages
-        return False
-    return program in ("apt", "apt-get", "dnf", "zypper") and len(words) == 1 and words[0] in _UPGRADES
+    program, *rest = action.words or ("",)
+    manager = package_managers().get("apt" if program == "apt-get" else program)
+    return manager is not None and manager.upgrades_all(rest)
 
 
 def _package(word: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from rocdoctor.knowledge import install
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.setup.command_lines import commands, tokens_of
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
@@ -86,6 +87,10 @@ def _whole(plan: SetupPlan, sudo: bool) -> Iterator[Block]:
             yield GAP
         yield from step_blocks(plan, step, sudo=sudo, verbose=True)
         before = step.state
+    if plan.steps:
+        yield GAP
+        yield Para(f"Facts as read on {install.tables_day()}; what could not be settled then:", "", "  ")
+        yield from (Para(one, "  ", "    ") for one in install.not_settled())
 
 
 def _lines(plan: SetupPlan) -> Iterator[Block]:
@@ -108,6 +113,8 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         yield Para(f"Not needed for the goal: {named}.", "", "  ")
     if plan.steps:
         yield Para("A step with reason, commands, risk and undo: rocdoctor setup --step N; all: --verbose", "", "  ")
+        newest = install.streams()[0].rocm
+        yield Para(f"Facts as read on {install.tables_day()}: ROCm {newest} was the newest.", "", "  ")
 
 
 def _against(step: Step) -> list[str]:

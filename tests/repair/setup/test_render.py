@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from rocdoctor.knowledge import install
 from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.command_lines import broken, tokens_of
 from rocdoctor.repair.setup.plan import GOALS, Action, SetupPlan, Step, Verify
@@ -281,3 +282,12 @@ def test_words_of_the_evidence_are_words(state: str) -> None:
 def test_a_comment_behind_a_command_is_not_broken() -> None:
     lines = broken(tokens_of("cat /proc/cmdline  # then run the test again"), 20, "", "  ")
     assert lines == ["cat /proc/cmdline \\", "  # then run the test again"]
+
+
+def test_every_plan_says_of_which_day_its_facts_are_and_what_is_open() -> None:
+    """A plan is kept, and read again when a newer release is out."""
+    short = render(document(PLANS["full"]), 100)
+    assert f"Facts as read on {install.tables_day()}: ROCm {install.streams()[0].rocm} was the newest." in short
+    whole = " ".join(render(document(PLANS["full"], verbose=True), 100).split())
+    assert install.not_settled() and all(one in whole for one in install.not_settled())
+    assert "Facts as read" not in render(document(PLANS["empty"]), 100)

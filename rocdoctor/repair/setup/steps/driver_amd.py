@@ -134,7 +134,23 @@ def _bound(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     late = situation.finding("amdgpu-driver-window", "warning")
     if late is not None and _packaged(situation):
         return _install(situation, late.message, late.evidence, "amdgpu-driver-window")
+    if late is not None and (newer := _newer_package(situation)) is not None:
+        return _packages(situation, newer, late.message, late.evidence, "amdgpu-driver-window")
     return _done(situation, gpus)
+
+
+def _newer_package(situation: Situation) -> install.DriverRoute | None:
+    """AMD's newer package in place of its old one; None where the kernel's own driver runs, or nothing is proposed."""
+    mine = any(one.startswith("amdgpu/") for one in value_or(situation.machine.kernel.dkms, ()))
+    if not mine or not situation.gfx or situation.caretaker:
+        return None
+    return install.packaged_driver(
+        situation.distribution,
+        situation.gfx[0],
+        kernel=situation.kernel,
+        stream=situation.stream,
+        secure_boot=situation.secure_boot,
+    )
 
 
 def _no_compute(situation: Situation) -> Step | None:
@@ -292,7 +308,11 @@ def _packages(
     # On Red Hat and its rebuilds dkms itself comes from EPEL, which the vendor's prerequisites enable.
     rocm = situation.rocm
     extra = [one for one in rocm.steps if one.id in _EPEL] if isinstance(rocm, install.Route) else []
-    actions, undo = with_fresh_lists((*actions_of(extra), *actions_of(route.steps))), actions_of(route.undo)
+    old = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("amdgpu/")]
+    # AMD asks on all its pages to take an older package out first.
+    gone = (packages_action(situation.manager, "remove", "amdgpu-dkms"),) if old else ()
+    actions = with_fresh_lists((*gone, *actions_of(extra), *actions_of(route.steps)))
+    undo = actions_of(route.undo)
     missing = open_in(actions)
     why = f"{sentence(message)} {sentence(route.why)}"
     notes = [note for note in route.notes if note not in install.boot_notes(route.secure_boot)]

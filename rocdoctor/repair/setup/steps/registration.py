@@ -16,10 +16,14 @@ LAYER: Layer = "clean"
 
 
 def steps(situation: Situation) -> Sequence[Step]:
-    """The registration where the system is known to lack it. A name and a password are typed by a person."""
+    """The registration, where it is known; a name and a password are typed by a person."""
     asked, fact = install.registration(situation.distribution), situation.machine.os.registration
-    if asked is None or situation.caretaker or not isinstance(fact, Known) or fact.value != "none":
+    if asked is None or situation.caretaker or not isinstance(fact, Known):
         return ()
+    if fact.value != "none":
+        title = f"Registration with {asked.vendor}"
+        how = "its cloud gives the packages" if fact.value == "cloud" else "the system is registered"
+        return (Step(REGISTRATION, title, "done", f"{situation.os_words}: {how}.", (cite(fact, how),)),)
     why = f"{situation.os_words} gives its packages to registered systems alone, and this one is not registered."
     return (
         Step(

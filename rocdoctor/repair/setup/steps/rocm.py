@@ -152,7 +152,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     wheel = (_WHEEL_OWN if route.stream == "distribution" else _WHEEL,) if optional else ()
     late, known = _too_old(situation, route)
     if late:
-        notes = (f"AMD's page: {VENDOR_PAGE}", *wheel)
+        notes = (f"AMD's page: {VENDOR_PAGE}", *route.notes, *wheel)
         state: State = "impossible" if known else "unknown"
         return Step(_ID, "ROCm packages", state, late, evidence, verify=_VERIFY, notes=notes, optional=optional)
     first, undo_first = _removal(situation, route)

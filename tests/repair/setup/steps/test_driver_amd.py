@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rocdoctor.repair.setup.plan import Verify
@@ -51,6 +53,17 @@ def test_the_package_that_amd_lists_is_offered_where_the_kernels_own_driver_runs
     assert "driver-amd-package" not in ids(older) and step_of(older, "kernel-listed").optional
     for case in ("mi300x-8-ubuntu2404-done", "strix-halo-ubuntu2404", "xtx-debian13-fresh"):
         assert "driver-amd-package" not in ids(plan_in(case)), case
+
+
+def test_an_old_package_of_amd_is_replaced_by_the_one_for_the_installed_rocm() -> None:
+    """Driver 6.3 with ROCm 7.2: AMD lists 6.4 to 30.30 with it, and asks to take the old package out first."""
+    kernel = "6.14.0-29-generic"
+    old: dict[str, Any] = {"built": {"amdgpu": "6.3.6-2101897.24.04"}, "built_for": kernel, "driver_release": "6.3.6"}
+    found = step_of(plan_in("xtx-ubuntu2404-groups-not-in-session", **old), "driver-amd")
+    assert (found.state, found.effective) == ("todo", "reboot") and "30.30.3" in found.title
+    assert "too old" in found.why
+    said = commands(found)
+    assert said[:2] == ["apt update", "apt remove amdgpu-dkms"] and said[-1] == "apt install amdgpu-dkms"
 
 
 @pytest.mark.parametrize("case", ["xtx-arch-fresh", "rx9070xt-fedora42", "mi210-8-debian13"])
