@@ -111,6 +111,9 @@ def collect(
         os=distribution,
         rocm=packages.with_packages(rocm, named),
         rocm_packages=named,
+        package_sources=packages.collect_sources(
+            host, value_or(distribution.id, None), value_or(distribution.id_like, None)
+        ),
         rocm_complete=rocm_complete,
         cuda_toolkits=installations.collect_cuda(host),
         torch=torch,

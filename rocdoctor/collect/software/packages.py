@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rocdoctor.host.base import Host, run
 from rocdoctor.model.evidence import Fact, Known, Unknown
-from rocdoctor.model.facts import RocmInstall
+from rocdoctor.model.facts import PackageSource, RocmInstall
 from rocdoctor.parsers.amd.rocm_packages import classify, rocm_packages
+from rocdoctor.parsers.system.apt_sources import parse_apt_sources
 from rocdoctor.parsers.system.packages import parse_dpkg, parse_pacman, parse_rpm
 
 # Names of ROCm's and the driver's packages on Debian and Ubuntu; RPM and pacman are asked for all packages.
@@ -47,6 +48,24 @@ def question(os_id: str | None, id_like: str | None) -> str | None:
     if any(word in family for word in ("rhel", "fedora", "suse", "sles", "centos", "rocky", "almalinux", "azurelinux")):
         return _RPM
     return _PACMAN if "arch" in family else None
+
+
+# The lists that AMD's pages and its installer write; nobody else's are read.
+_LISTS = ("rocm.list", "amdgpu.list", "amdgpu-proprietary.list", "radeon.list")
+
+
+def collect_sources(host: Host, os_id: str | None, id_like: str | None) -> tuple[PackageSource, ...]:
+    """The sources of AMD's packages that apt is given; () where none is there, or nobody can look."""
+    if question(os_id, id_like) != _DPKG:
+        return ()
+    found: list[PackageSource] = []
+    for name in _LISTS:
+        path = f"/etc/apt/sources.list.d/{name}"
+        answer = host.ask(f"read {path}")
+        for one in parse_apt_sources(answer.text) if answer.ok else ():
+            where = answer.source(one.line)
+            found.append(PackageSource(path, Known(one.uri, where), Known(one.suite, where)))
+    return tuple(found)
 
 
 def collect_packages(

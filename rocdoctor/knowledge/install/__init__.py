@@ -30,6 +30,7 @@ from rocdoctor.knowledge.install.distributions import (
     distributions,
     end_of_life,
     not_settled,
+    suites,
     tables_day,
 )
 from rocdoctor.knowledge.install.kernel_settings import Change, initramfs, kernel_parameter, sysctl_setting
@@ -173,6 +174,7 @@ __all__ = [
     "secure_boot_steps",
     "steps_of",
     "streams",
+    "suites",
     "support_words",
     "sysctl_setting",
     "tables_day",

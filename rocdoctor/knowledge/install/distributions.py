@@ -152,6 +152,11 @@ def tables_day() -> str:
     return max(str(one.get("read", table["read_through"])) for one in table["sources"].values())
 
 
+def suites() -> frozenset[str]:
+    """The releases by whose names vendors divide their packages for apt: jammy, noble."""
+    return frozenset(str(raw["suite"]) for raw in load_table("install")["distributions"] if "suite" in raw)
+
+
 def not_settled() -> Words:
     """What of the tables no source settled on that day, in words."""
     return tuple(str(one["text"]) for one in load_table("install")["not_settled"])

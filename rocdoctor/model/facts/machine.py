@@ -18,6 +18,7 @@ from rocdoctor.model.facts.software import (
     Disagreement,
     Environment,
     Message,
+    PackageSource,
     Passage,
     RocmInstall,
     Told,
@@ -59,6 +60,7 @@ class Machine:
     rocm: tuple[RocmInstall, ...] = ()
     rocm_complete: bool = False
     rocm_packages: Fact[Mapping[str, str]] = NOT_ASKED
+    package_sources: tuple[PackageSource, ...] = ()
     cuda_toolkits: tuple[CudaToolkit, ...] = ()
     torch: TorchBuild = field(default_factory=TorchBuild)
     nodes: tuple[DeviceNode, ...] = ()

@@ -24,6 +24,15 @@ class RocmInstall:
 
 
 @dataclass(frozen=True, slots=True)
+class PackageSource:
+    """A source of packages that a list of apt names: ``suite`` is the release that it is made for ("jammy")."""
+
+    path: str
+    uri: Fact[str]
+    suite: Fact[str]
+
+
+@dataclass(frozen=True, slots=True)
 class CudaToolkit:
     """One CUDA toolkit."""
 

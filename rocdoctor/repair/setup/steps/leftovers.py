@@ -12,7 +12,8 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Finding, Verdict
-from rocdoctor.repair.setup.plan import Layer, Step, Verify
+from rocdoctor.model.shell_command import shell
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
@@ -55,7 +56,12 @@ _GTT_TEXT = (
 def steps(situation: Situation) -> Sequence[Step]:
     """One step a variable, a parameter or a set of packages; none where no check found any."""
     parameters = _of_one_matter(list(_parameters(situation)))
-    return [*_variables(situation), *for_caretaker(situation, parameters), *_packages(situation)]
+    return [
+        *_variables(situation),
+        *for_caretaker(situation, parameters),
+        *_packages(situation),
+        *for_caretaker(situation, list(_sources(situation))),
+    ]
 
 
 # -- variables
@@ -216,8 +222,10 @@ def _packages(situation: Situation) -> Iterator[Step]:
                 "risky",
                 "now",
                 Verify("rocm-mixed-installs"),
-                (packages_action(found.manager, "install", *gone),),
-                notes=("What is removed with them is listed before anything is done: read it.",),
+                notes=(
+                    "What is removed with them is listed before anything is done: read it.",
+                    "Nothing brings them back: no release has them any more.",
+                ),
             )
     for verdict, mixed in situation.findings(["rocm-mixed-installs"]):
         if not _names(mixed) and mixed.fix is not None:
@@ -231,3 +239,39 @@ def _packages(situation: Situation) -> Iterator[Step]:
                 verify=Verify(verdict.check),
                 notes=(sentence(mixed.fix.text),),
             )
+
+
+# -- lists of packages
+
+
+def _sources(situation: Situation) -> Iterator[Step]:
+    """Lists of AMD's packages that are made for another release of the distribution than this one.
+
+    They are switched off in place, so that nothing of them is lost.
+    """
+    found = situation.distribution
+    suite = found.values.get("suite") if found is not None else None
+    others = install.suites() - {suite}
+    wrong = [one for one in situation.machine.package_sources if value_or(one.suite, "") in others]
+    if suite is None or not wrong:
+        return
+    paths = tuple(dict.fromkeys(one.path for one in wrong))
+    named = ", ".join(f"{value_or(one.uri, '?')} {value_or(one.suite, '?')}" for one in wrong)
+    off = [f"s/^deb \\(.* {value_or(one.suite, '')} \\)/# deb \\1/" for one in wrong]
+    on = [f"s/^# deb \\(.* {value_or(one.suite, '')} \\)/deb \\1/" for one in wrong]
+    actions = [Action(("sed", "-i", how, one.path), root=True) for how, one in zip(off, wrong, strict=True)]
+    undo = [Action(("sed", "-i", how, one.path), root=True) for how, one in zip(on, wrong, strict=True)]
+    yield Step(
+        "package-sources",
+        "Switch off package lists of another release",
+        "todo",
+        f"This is {situation.os_words}, whose packages of AMD are those for {suite}; listed are also: {named}.",
+        tuple(cite(one.suite) for one in wrong if isinstance(one.suite, Known)),
+        tuple(dict.fromkeys(actions)),
+        paths,
+        "safe",
+        "now",
+        Verify(command=shell("grep -n ^deb {paths:path}", paths=paths), shows=f"{suite} in every line, or no line"),
+        tuple(dict.fromkeys(undo)),
+        notes=("Packages from them may stand in the way of those for this release.",),
+    )

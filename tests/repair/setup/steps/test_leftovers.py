@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.repair.setup.plan import Verify
 from tests.golden.edits import Broken
 from tests.repair.setup.kit import commands, ids, plan_in, plan_of, states, step_of
+from tests.repair.setup.world.catalogue import CASES
+from tests.repair.setup.world.follow import Person
 
 
 def test_an_override_that_does_harm_is_taken_out_by_the_command_that_finds_its_file() -> None:
@@ -79,7 +83,7 @@ def test_packages_that_no_release_has_any_more_are_removed_by_name() -> None:
     found = step_of(plan_in("xtx-ubuntu2404-fresh", packages=packages, rocm="4.3.0"), "obsolete-packages")
     assert found.risk == "risky"
     assert commands(found) == ["apt remove hip-base rocm-dkms"]
-    assert found.undo
+    assert not found.undo, "no repository has them"
     kept = plan_in("xtx-ubuntu2404-fresh", packages={"rocm-core": "7.2.0.70200-1"}, rocm="7.2.0")
     assert "obsolete-packages" not in ids(kept)
 
@@ -109,3 +113,25 @@ def test_two_spellings_of_one_parameter_are_one_step() -> None:
     assert steps[0].title == "Leave the amdgpu parameters gttsize and gtt_size to the driver"
     assert "TTM hands out" in steps[0].why and "gtt_size" in steps[0].why and len(steps[0].evidence) == 2
     assert "grep -rns -e gttsize -e gtt_size" in steps[0].notes[-1]
+
+
+def test_lists_of_another_release_are_switched_off_and_back() -> None:
+    """An old guide was followed on another release: its lists stay through an upgrade. (sed as it is.)"""
+    path = "/etc/apt/sources.list.d/rocm.list"
+    signed = "deb [arch=amd64 signed-by=/etc/apt/keyrings/rocm.gpg] https://repo.radeon.com"
+    old = f"{signed}/rocm/apt/5.7 jammy main\n# {signed}/rocm/apt/5.6 jammy main\n"
+    text = f"{old}{signed}/graphics/7.2/ubuntu noble main\n"
+    case = next(one for one in CASES if one.name == "xtx-ubuntu2404-fresh")
+    assert case.box is not None and case.state is not None
+    person = Person(case.box, replace(case.state, texts={path: text}))
+    found = step_of(plan_in(case.name, texts={path: text}), "package-sources")
+    assert found.changes == (path,) and "listed are also: https://repo.radeon.com/rocm/apt/5.7 jammy." in found.why
+    assert [one.source for one in found.evidence] == [f"read {path}"]
+    person.do(found)
+    off = person.state.texts[path]
+    assert off == text.replace(f"{signed}/rocm/apt/5.7", f"# {signed}/rocm/apt/5.7", 1)
+    assert "package-sources" not in ids(plan_in(case.name, texts={path: off}))
+    for right in (f"{signed}/rocm/apt/7.2.4 noble main\n", "deb https://x.example.org/ stable main\n", ""):
+        assert "package-sources" not in ids(plan_in(case.name, texts={path: right})), right
+    jammy = f"{signed}/rocm/apt/7.2.4 jammy main\n"
+    assert "package-sources" not in ids(plan_in("xtx-debian12-fresh", texts={path: jammy})), "Debian 12 takes jammy's"
