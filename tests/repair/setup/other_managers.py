@@ -66,8 +66,11 @@ class Written:
 def machines() -> dict[str, Case]:
     """RHEL 9 and 10, SLES 15 and 16, Fedora and Arch, for AMD and NVIDIA."""
     every = {case.name: case for case in (*CASES, *FRESH, *ROUTES)}
-    names = ("mi300x-8-rhel9-cluster-node", "mi300x-8-rhel10.0-nothing", "rtx4090-rhel9.6-nothing", "mi210-8-sles15")
-    names += (
+    names = (
+        "mi300x-8-rhel9-cluster-node",
+        "mi300x-8-rhel10.0-nothing",
+        "rtx4090-rhel9.6-nothing",
+        "mi210-8-sles15",
         "h100-8-rhel9-nothing",
         "strix-halo-fedora42",
         "xtx-arch-fresh",
