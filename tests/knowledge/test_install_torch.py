@@ -52,7 +52,7 @@ def test_an_installed_rocm_is_preferred_for_compiling() -> None:
 
 def test_blackwell_is_not_given_the_old_branch_of_a_distribution() -> None:
     here = found("debian 12")
-    older, newest = install.nvidia_driver(here, "8.6"), install.nvidia_driver(here, "12.0")
+    older, newest = install.nvidia_driver(here, "7.0"), install.nvidia_driver(here, "12.0")
     assert isinstance(older, install.DriverRoute) and older.kind == "packaged" and older.driver == "535"
     assert isinstance(newest, install.DriverRoute) and newest.kind == "dkms" and not newest.risk
     volta = install.nvidia_driver(whole("rhel 9"), "7.0", kernel="5.14.0-570.el9.x86_64")

@@ -9,7 +9,7 @@ from typing import Any
 from rocdoctor.knowledge.gpus.gfx import gfx_target
 from rocdoctor.knowledge.install.amd_drivers import DriverKind, DriverRoute, boot_notes, driver_elsewhere
 from rocdoctor.knowledge.install.distributions import Distribution
-from rocdoctor.knowledge.install.nvidia_servers import ended_branch, server_driver, vendor_first
+from rocdoctor.knowledge.install.nvidia_servers import ended_branch, server_driver
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, steps_of
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import Unknown, value_or
@@ -118,14 +118,15 @@ def nvidia_driver(
         own_row = {**row, "steps": names}
         return _nvidia(found, own_row, why, kernel, secure_boot, ended, "packaged", "install_servers")
     vendors = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
-    if row is not None and enough and server and vendor_first(found) and vendors is not None and not old:
+    # The archive's driver is the easier one, until its branch is at its end: then NVIDIA's own repository comes first.
+    ended = ended_branch(row["branch"], today) if row is not None and row["branch"] else None
+    if ended and vendors is not None and not old and arch == "x86_64":
         enough = False
     if row is not None and enough:
         why = f"{found.name} has the driver in its own archive."
         if found.derived_from is not None:
             why = f"{found.name} is built on {found.key}, whose archive has the driver."
         # That a branch has ended weighs more than what it can do.
-        ended = ended_branch(row["branch"], today) if row["branch"] else None
         risk = " ".join(one for one in (ended, row.get("risk")) if one) or None
         return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged")
     row = vendors
@@ -136,7 +137,7 @@ def nvidia_driver(
         need = f"compute capability {capability} needs NVIDIA's proprietary module"
         return Unknown(f"{need}, whose packages for {found.name} were not read")
     risk = None
-    why = f"NVIDIA's own repository has drivers for {found.key}."
+    why = f"NVIDIA's own repository has drivers for {found.key}." + (f" In the archive: {ended}" if ended else "")
     if found.derived_from is not None:
         risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
     return _nvidia(found, row, why, kernel, secure_boot, risk, "dkms")

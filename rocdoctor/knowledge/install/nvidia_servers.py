@@ -52,11 +52,6 @@ def server_driver(found: Distribution, capability: str | None) -> tuple[Mapping[
     return row, words(row["closed" if closed else "open"])
 
 
-def vendor_first(found: Distribution) -> bool:
-    """Whether servers take NVIDIA's own repository here: the archive has ended branches alone."""
-    return found.key in load_table(_TABLE)["vendor_first"]["distributions"]
-
-
 def has_switches(modules: int) -> bool:
     """Whether a board with so many GPU modules has NVSwitches."""
     return modules >= int(load_table(_TABLE)["fabric"]["gpus"])

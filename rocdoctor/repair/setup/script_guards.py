@@ -59,9 +59,9 @@ def is_neutral(action: Action) -> bool:
     if head in (*_APT, *_DNF, "zypper"):
         if words[1:3] in (("module", "enable"), ("module", "reset")):  # which packages a step then installs
             return True
-        # A package by its address registers a repository, from which the step then installs.
+        # A package by its address or its file registers a repository, from which the step then installs.
         return words[1:2] in [(one,) for one in (*_CLEAN, "config-manager")] or (
-            "install" in words and words[-1].startswith("https://")
+            "install" in words and words[-1].startswith(("https://", "/"))
         )
     return _pip(words)[1:2] == ("uninstall",) or words[1:3] == ("-m", "ensurepip")
 

@@ -97,6 +97,17 @@ def machines() -> dict[str, Case]:
     return found
 
 
+def of_apt() -> dict[str, Case]:
+    """Debian with a repository's package from its file, and with the kernel of its backports."""
+    every = {case.name: case for case in CASES}
+    halo, debian = every["strix-halo-ubuntu2404"], every["xtx-debian13-fresh"]
+    assert halo.box is not None and halo.state is not None and debian.box is not None
+    os = debian.box.os
+    box = replace(halo.box, name="strix-halo-debian13", os=os, python="3.13.7")
+    made = replace(halo, name="strix-halo-debian13", box=box, state=replace(halo.state, kernel=os.kernel))
+    return {made.name: made, "rtx4090-debian12-nouveau": every["rtx4090-debian12-nouveau"]}
+
+
 def written(case: Case) -> Written:
     """The script of a machine, all of whose steps are its own user's."""
     assert case.box is not None and case.state is not None

@@ -68,7 +68,7 @@ def packages_of(step: Step) -> list[str]:
     for action in step.actions:
         words = [word for word in action.words if not word.startswith("-")]
         if words[:2] in (["apt", "install"], ["apt-get", "install"], ["dnf", "install"], ["zypper", "install"]):
-            found += [word for word in words[2:] if not word.startswith("https://")]
+            found += [word for word in words[2:] if not word.startswith(("https://", "/"))]
         elif words[:1] == ["pacman"]:
             found += words[1:]
     return found

@@ -14,7 +14,7 @@ import pytest
 from rocdoctor.repair.setup.command_lines import is_ready
 from rocdoctor.repair.setup.plan import Step
 from rocdoctor.repair.setup.script_guards import of_kernel, unattended
-from tests.repair.setup.other_managers import machines, played, written
+from tests.repair.setup.other_managers import machines, of_apt, played, written
 from tests.repair.setup.test_script import needs_bash
 from tests.train.emit.readers.venvs import READERS
 
@@ -57,6 +57,18 @@ def test_each_script_runs_to_its_end_and_calls_what_the_plan_has(tmp_path: Path)
             odd = [call for call in made if call[0] == program and call[1 : 1 + len(first[0])] not in first]
             assert odd == [], name
     assert wrong == {}
+
+
+@needs_bash
+def test_no_script_asks_for_the_same_restart_again_and_again(tmp_path: Path) -> None:
+    """Where nothing tells of a command whether it is done, the next run would do it again, and restart again."""
+    ends = {}
+    for name, case in {**of_apt(), **machines()}.items():
+        (tmp_path / name).mkdir()
+        statuses, _ = played(tmp_path / name, written(case))
+        if statuses.count(10) > 1 or statuses[-1] in (10, 11):
+            ends[name] = statuses
+    assert ends == {}
 
 
 @needs_bash

@@ -58,7 +58,7 @@ def _module(task: dict[str, Any]) -> str:
             "dnf",
             {"name": "https://x.example/a.rpm", "state": "present", "disable_gpg_check": True},
         ),
-        ("dnf module enable a:b", "command", {"argv": ["dnf", "module", "enable", "a:b"]}),
+        ("dnf module enable a:b", "command", {"argv": ["dnf", "-y", "module", "enable", "a:b"]}),
         ("zypper install a", "command", {"argv": ["zypper", "--non-interactive", "install", "a"]}),
         ("pacman -S a", "command", {"argv": ["pacman", "--noconfirm", "-S", "a"]}),
         ("usermod -a -G render,video $USER", "user", {"name": "alice", "groups": ["render", "video"], "append": True}),

@@ -39,7 +39,7 @@ def test_machines_without_such_a_gpu_have_no_step() -> None:
     [
         ("ubuntu 22.04", "8.9", "ubuntu-drivers install"),
         ("ubuntu 24.04", "12.0", "ubuntu-drivers install"),
-        ("debian 12", "8.9", "apt install nvidia-driver"),
+        ("debian 12", "8.9", "apt install nvidia-open"),
         ("debian 12", "12.0", "apt install nvidia-open"),
         ("debian 13", "6.1", "apt install nvidia-driver"),
         ("rhel 9.6", "8.9", "dnf module enable nvidia-driver:open-dkms"),

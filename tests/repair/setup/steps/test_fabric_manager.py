@@ -12,7 +12,7 @@ from rocdoctor.model.facts import Gpu
 from tests.install_kit import found, whole
 from tests.kit import nvidia_gpu
 from tests.repair.setup.desk import desk, facts, gpu, planned
-from tests.repair.setup.kit import commands, ids, step_of
+from tests.repair.setup.kit import commands, ids, plan_in, step_of
 
 
 def _board(count: int = 8, name: str = "NVIDIA H100 80GB HBM3", capability: str = "9.0") -> list[Gpu]:
@@ -73,12 +73,17 @@ def test_a_desktop_keeps_the_choice_of_ubuntu() -> None:
     assert commands(step_of(planned(desk(gpu("ada", driver=None))), "driver-nvidia"))[-1] == "ubuntu-drivers install"
 
 
-def test_servers_on_debian_take_no_ended_branch_and_desktops_are_told() -> None:
-    server = install.nvidia_driver(found("debian 12"), "9.0", server=True)
-    desktop = install.nvidia_driver(found("debian 12"), "8.9")
-    assert not isinstance(server, Unknown) and not isinstance(desktop, Unknown)
-    assert server.driver is None and server.kind == "dkms"
-    assert desktop.driver == "535" and (desktop.risk or "").startswith("Branch 535 ended in 2026-06")  # first of all
+def test_nobody_is_given_an_ended_branch_where_nvidia_has_a_newer_one() -> None:
+    """Debian 12 has 535 (ended 2026-06), 13 has 550; what the open module does not drive keeps the archive's."""
+    for key, server in (("debian 12", True), ("debian 12", False), ("debian 13", False)):
+        route = install.nvidia_driver(found(key), "8.9", server=server)
+        assert not isinstance(route, Unknown) and (route.driver, route.kind) == (None, "dkms"), key
+        assert "In the archive: Branch 5" in route.why
+    old = install.nvidia_driver(found("debian 12"), "7.0")
+    assert not isinstance(old, Unknown) and old.driver == "535"
+    assert (old.risk or "").startswith("Branch 535 ended in 2026-06")  # first of all
+    steps = commands(step_of(plan_in("rtx4090-debian12-nouveau"), "driver-nvidia"))
+    assert steps[-1] == "apt install nvidia-open" and any("cuda-keyring" in one for one in steps)
 
 
 def test_old_parts_take_the_closed_module() -> None:
