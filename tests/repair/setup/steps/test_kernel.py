@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from rocdoctor.knowledge import install
@@ -208,3 +210,13 @@ def test_a_parameter_is_cut_out_whole_and_alone(tmp_path: object) -> None:
     file.write_text(text)
     subprocess.run([*change[0][0].run[0][:3], str(file)], check=True)
     assert file.read_text() == text.replace(" amdgpu.ppfeaturemask=0xff splash", " splash")
+
+
+def test_releases_from_one_on() -> None:
+    """Each against the comparison of its numbers, around every digit that changes its length."""
+    numbers = (0, 1, 3, 4, 5, 9, 10, 17, 18, 19, 99, 100, 118)
+    for least in ((6, 18, 4), (6, 9), (10, 0, 0), (6, 17, 19)):
+        pattern = install.at_least(".".join(map(str, least)))
+        for one in ((a, b, c) for a in (5, 6, 7, 10, 11) for b in numbers for c in numbers):
+            release = f"{one[0]}.{one[1]}.{one[2]}-generic"
+            assert bool(re.search(pattern, release)) == (one[: len(least)] >= least), (pattern, release)
