@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual._compositor import CompositorUpdate
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
@@ -15,10 +16,13 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
+from rocdoctor.tui.changed_cells import Difference, ShownCells, erases_in_colour
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.session import Session
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from rocdoctor.host.live.device_events import DeviceEvent
 
 
@@ -49,6 +53,7 @@ class RocdoctorApp(Session):
         Binding("r", "reload", "Again"),
         Binding("b", "earlier", "Back", show=False),
         Binding("ctrl+p", "command_palette", "Commands", show=False),
+        Binding("ctrl+l", "repaint", "Draw anew", show=False),
         Binding("q", "quit", "Quit"),
     ]
 
@@ -65,12 +70,24 @@ class RocdoctorApp(Session):
         self._reading_in: Background[None] | None = None
         self._hears_devices = False
         self.changed = ""
+        self._shown_cells = ShownCells(erases_in_colour())
 
     def on_mount(self) -> None:
         """Ask after the first frame."""
         # A full collection of garbage holds up the keys for 0.1 s and more on a large machine: rarely, then.
         gc.set_threshold(5000, 10, 100)
+        self.app_resume_signal.subscribe(self, lambda _: self._shown_cells.forget(), immediate=True)
         self.call_after_refresh(self._begin)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Write what differs from what the terminal shows; a line of what Textual calls for each update."""
+        if isinstance(renderable, CompositorUpdate):
+            renderable = Difference(renderable, self._shown_cells)
+        super()._display(screen, renderable)
+
+    def on_resize(self) -> None:
+        """A terminal of another size shows anything."""
+        self._shown_cells.forget()
 
     def on_unmount(self) -> None:
         """Leave the collection of garbage as it was found."""
@@ -153,6 +170,11 @@ class RocdoctorApp(Session):
         """Ask everything again."""
         self.host = self._again()
         self.examine()
+
+    def action_repaint(self) -> None:
+        """Draw everything anew: something else wrote to the terminal."""
+        self._shown_cells.forget()
+        self.refresh(layout=True)
 
     def action_help(self) -> None:
         """The keys and the screens."""

@@ -41,6 +41,13 @@ class FindingOptions(Options):
         """The chosen row."""
         return None if self.highlighted is None else self._rows.get(self.highlighted)
 
+    @property
+    def beside(self) -> list[FindingsRow]:
+        """The rows below and above the chosen one."""
+        rows, chosen = self.rows, self.row
+        at = rows.index(chosen) if chosen is not None else 0
+        return [*rows[at + 1 : at + 2], *rows[max(0, at - 1) : at]]
+
     def fill(self, sections: Iterable[FindingsSection]) -> None:
         """Show these rows, and stay on the row that was chosen last where it is there (again)."""
         self._last = before = self.row or self._last

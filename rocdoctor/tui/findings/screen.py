@@ -88,7 +88,7 @@ class FindingsPage(Page):
         self._read: set[Key] = set()  # whose details are of this diagnosis
         self._seen: Key | None = None
         self._pause: Timer | None = None
-        self._lookup: Background[Details] | None = None
+        self._lookup: Background[dict[Key, Details]] | None = None
         self._verifying = Verifying(self, self.copy, self.draw_verification)
 
     def body(self) -> ComposeResult:
@@ -170,7 +170,7 @@ class FindingsPage(Page):
             self._seen = row.key
             self.query_one("#detail").scroll_home(animate=False)
         self._draw()
-        if row.key in self._read:
+        if all(one.key in self._read for one in (row, *self.query_one(FindingOptions).beside)):
             return
         if self._lookup is not None:
             self._lookup.cancel()
@@ -184,12 +184,18 @@ class FindingsPage(Page):
         if row is None or diagnosis is None or host is None:
             return
 
-        def done(found: Details) -> None:
-            self._details[row.key] = found
-            self._read.add(row.key)
+        # With the rows beside it: the page of the next one is then drawn once, not first without its details.
+        wanted = [row, *self.query_one(FindingOptions).beside]
+
+        def work(task: Background[dict[Key, Details]]) -> dict[Key, Details]:
+            return {one.key: look_up(host, one, diagnosis) for one in wanted if one.key not in self._read}
+
+        def done(found: dict[Key, Details]) -> None:
+            self._details.update(found)
+            self._read.update(found)
             self._draw()
 
-        self._lookup = Background(self.app, lambda task: look_up(host, row, diagnosis), done)
+        self._lookup = Background(self.app, work, done)
 
     def _draw(self) -> None:
         row = self.row
