@@ -18,6 +18,7 @@ from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import Difference, ShownCells, erases_in_colour
 from rocdoctor.tui.look import Look, examine
+from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import Session
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class RocdoctorApp(Session):
         self._reading_in: Background[None] | None = None
         self._hears_devices = False
         self.changed = ""
+        self.wanted: tuple[str, str, str] | None = None
         self._shown_cells = ShownCells(erases_in_colour())
 
     def on_mount(self) -> None:
@@ -158,7 +160,16 @@ class RocdoctorApp(Session):
 
     async def action_area(self, module: str) -> None:
         """Go to a screen."""
+        if module in self._screen_stacks:  # before Textual lays it out: the terminal may have another size by now
+            for page in self.get_screen_stack(module):
+                if isinstance(page, Page):
+                    page.fit()
         await self.switch_mode(module)
+
+    async def show_finding(self, key: tuple[str, str, str]) -> None:
+        """Go to a finding, by the key of its row."""
+        self.wanted = key
+        await self.action_area("findings")
 
     def action_earlier(self) -> None:
         """Return to the evidence that was open before."""

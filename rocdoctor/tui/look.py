@@ -16,6 +16,7 @@ from rocdoctor.host.base import Answer, Host, Kind
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
     from rocdoctor.model.finding import Diagnosis
+    from rocdoctor.repair.setup.plan import SetupPlan
 
 Phase = Literal["asking", "judging", "done", "failed"]
 
@@ -29,7 +30,8 @@ class Look:
     """How far it is: ``diagnosis`` is None until there is one, and ``preliminary`` while programs have not answered.
 
     ``waiting`` are the questions that are still open; ``titles`` the first lines of the checks' manual pages;
-    ``problem`` the reason of a failure.
+    ``problem`` the reason of a failure; ``setup`` what is left for training with PyTorch, None while it is not known;
+    ``asked`` when the answers were there, on the clock of ``time.monotonic``.
     """
 
     phase: Phase = "asking"
@@ -40,6 +42,8 @@ class Look:
     titles: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
     seconds: float = 0.0
+    setup: SetupPlan | None = None
+    asked: float | None = None
 
     @property
     def busy(self) -> bool:
@@ -92,7 +96,7 @@ def examine(host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bo
         from rocdoctor.service.session import chosen_checks
 
         impatient = ImpatientHost(host)
-        machine = collect(impatient, smoke=smoke)
+        machine, now = collect(impatient, smoke=smoke), time.monotonic()
         checks, problems = chosen_checks((), ())
         look = replace(look, titles={one.name: one.title for one in checks}, checks=len(checks))
         late = tuple(impatient.late)
@@ -103,13 +107,24 @@ def examine(host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bo
             if cancelled():
                 return
             phase: Phase = "asking" if late else "done"
-            look = replace(look, phase=phase, diagnosis=diagnosis, preliminary=bool(late))
+            setup = None if late else _setup(diagnosis)
+            look = replace(look, phase=phase, diagnosis=diagnosis, preliminary=bool(late), setup=setup, asked=now)
             tell(replace(look, seconds=time.monotonic() - began))
             if not late:
                 return
-            machine, late = collect(host, smoke=smoke), ()
+            machine, late, now = collect(host, smoke=smoke), (), time.monotonic()
     except Exception as error:  # the screens say it, and a person may look on
         tell(replace(look, phase="failed", problem=f"{type(error).__name__}: {error}"))
+
+
+def _setup(diagnosis: Diagnosis) -> SetupPlan | None:
+    """The plan for PyTorch; the findings stand without it."""
+    from rocdoctor.repair.setup.planner import plan
+
+    try:
+        return plan(diagnosis, "pytorch")
+    except Exception:
+        return None
 
 
 def _until(checks: Iterable[Check], cancelled: Callable[[], bool]) -> Iterator[Check]:

@@ -155,13 +155,14 @@ class Page(Screen[None]):
 
     def on_resize(self) -> None:
         """Another size of the terminal."""
-        self._fit()
+        self.fit()
 
     def _opened(self, mode: str) -> None:
         if mode == self.AREA:  # the terminal may have another size since this screen was left
-            self._fit()
+            self.fit()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Show what there is room for in the terminal of now."""
         self._measure()
         self.adapt()
 

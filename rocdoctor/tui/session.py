@@ -16,6 +16,8 @@ class Session(App[None]):
     host: Host
     changed: str
     """What has happened to a GPU of this machine since it was asked; "" for nothing."""
+    wanted: tuple[str, str, str] | None
+    """The row that the screen of findings is to show when it is seen next."""
     drawn: bool
     """The first frame is on the terminal, in the colours of the theme."""
 
@@ -33,6 +35,10 @@ class Session(App[None]):
 
     async def action_area(self, module: str) -> None:
         """Go to a screen."""
+        raise NotImplementedError
+
+    async def show_finding(self, key: tuple[str, str, str]) -> None:
+        """Go to a finding, by the key of its row."""
         raise NotImplementedError
 
     def action_earlier(self) -> None:

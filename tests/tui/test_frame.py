@@ -98,9 +98,10 @@ def test_hidden_details_of_a_gpu_stay_hidden_when_the_machine_is_asked_again() -
 @pytest.mark.parametrize(
     ("name", "title", "copies"),
     [
-        ("faulty/mi300x-8gpu-tired", "do first", False),
-        ("recorded-cpu-vm", "in short", False),
-        ("faulty/rx7900xtx-2gpu-old-guide", "do first", True),
+        ("faulty/mi300x-8gpu-tired", "what is wrong", False),
+        ("recorded-cpu-vm", "do next", False),
+        ("h100-8gpu", "in short", False),
+        ("faulty/rx7900xtx-2gpu-old-guide", "what is wrong", True),
     ],
 )
 def test_the_overview_says_do_first_once_and_offers_to_copy_what_is_there(name: str, title: str, copies: bool) -> None:
@@ -109,7 +110,7 @@ def test_the_overview_says_do_first_once_and_offers_to_copy_what_is_there(name: 
 
     text = driven(fixture_host(name), look)
     assert text.splitlines()[2].startswith(f"╭─ {title} ─")
-    assert text.lower().count("do first") == (title == "do first")
+    assert text.lower().count("do first") == (title == "what is wrong")
     assert ("Copy command" in text.splitlines()[-1]) == copies
 
 
@@ -124,7 +125,7 @@ def test_a_long_command_is_continued_below_itself() -> None:
     at = next(number for number, line in enumerate(lines) if "sudo nvidia-ctk runtime configure" in line)
     assert lines[at].startswith("   sudo nvidia-ctk")
     assert lines[at + 1] == "     restart docker"
-    assert lines[at + 2] == " because of container-runtime-message"
+    assert lines[at + 2] == " because of container-runtime-message; Enter shows why"
 
 
 def test_there_is_a_key_for_every_screen() -> None:

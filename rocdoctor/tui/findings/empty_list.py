@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.tui.findings.findings_list import STATES, Filter
 from rocdoctor.tui.look import Look
+from rocdoctor.tui.story import story
 
 
 def no_rows(look: Look, wanted: Filter, something: bool) -> Text:
@@ -23,13 +23,13 @@ def no_rows(look: Look, wanted: Filter, something: bool) -> Text:
         return text
     if wanted == Filter():
         counts = [(look.diagnosis.count(state), words) for state, words in STATES if state not in ("", "fail")]
-        text = Text(one_line(headline(look.diagnosis).text), style="bold")
+        text = Text(
+            "\n".join(one_line(one) for one in story(look.diagnosis, look.setup, look.preliminary).lines), "bold"
+        )
         text.append("\n\nVerdicts: ", style="not bold")
         text.append(", ".join(f"{number} {words}" for number, words in counts if number) + ".", style="not bold")
         if something:
             text.append("\nThe key f shows them: unknown ones first, with what would answer them.", style="not bold")
-        if look.preliminary:
-            text.append("\nNot everything has answered yet; this may change.", style="italic not bold")
         return text
     parts = [f"state {dict(STATES)[wanted.state]}"]
     parts += [f"{name} {value}" for name, value in (("severity", wanted.severity), ("area", wanted.area)) if value]

@@ -68,6 +68,13 @@ class FindingOptions(Options):
         if before is not None and wanted is not None and self._rows[wanted].key == before.key:
             self.scroll_to(y=place.y, animate=False)
 
+    def go_to(self, key: tuple[str, str, str]) -> bool:
+        """Choose the row of a key; whether it is there."""
+        at = next((number for number, row in self._rows.items() if row.key == key), None)
+        if at is not None:
+            self.highlighted = at
+        return at is not None
+
     def forget(self) -> None:
         """Begin with the first row of what is shown next."""
         self.fill(())

@@ -12,6 +12,7 @@ from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, State
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.subject import Subject
 from rocdoctor.tui.findings.machine_parts import AREAS, OTHER, area_of
+from rocdoctor.tui.story import heading_words
 
 # What can be looked at, with the words for it; "" is all.
 STATES: tuple[tuple[str, str], ...] = (
@@ -109,8 +110,11 @@ def _has(row: FindingsRow, title: str, text: str) -> bool:
     return all(word in whole for word in text.lower().split())
 
 
-def sections(diagnosis: Diagnosis) -> tuple[FindingsSection, ...]:
-    """All verdicts: causes with what follows from them, other findings, notes, then what is no finding."""
+def sections(diagnosis: Diagnosis, preliminary: bool = False) -> tuple[FindingsSection, ...]:
+    """All verdicts: causes with what follows from them, other findings, notes, then what is no finding.
+
+    ``preliminary``: questions are open, so no heading is a verdict.
+    """
     rows = _found(diagnosis.verdicts)
     causes = diagnosis.causes
     parents = _parents(rows, causes)
@@ -122,7 +126,7 @@ def sections(diagnosis: Diagnosis) -> tuple[FindingsSection, ...]:
         own = [replace(row, follows=cause.cause) if row.check in explained else row for row in own]
         own.sort(key=lambda row: bool(row.follows))
         below = [replace(row, follows=cause.cause) for row in rows if parents.get(row.key) == cause.cause]
-        result.append(FindingsSection(_heading(number, cause), (*own, *below)))
+        result.append(FindingsSection(_heading(number, cause, preliminary), (*own, *below)))
     standing = {cause.cause for cause in causes}
     others = [row for row in rows if _grave(row) and row.cause not in standing and row.key not in parents]
     words = "other findings" if causes else "no root cause is known; begin with the first"
@@ -130,7 +134,8 @@ def sections(diagnosis: Diagnosis) -> tuple[FindingsSection, ...]:
     graver = any(_grave(row) for row in rows)
     result.append(
         FindingsSection(
-            "worth knowing" if graver else "nothing to fix; worth knowing", tuple(r for r in rows if not _grave(r))
+            "worth knowing" if graver or preliminary else "nothing to fix; worth knowing",
+            tuple(r for r in rows if not _grave(r)),
         )
     )
     for state, heading in _SILENT:
@@ -169,10 +174,10 @@ def _grave(row: FindingsRow) -> bool:
     return row.finding is not None and row.finding.severity != "info"
 
 
-def _heading(number: int, cause: Cause) -> str:
+def _heading(number: int, cause: Cause, preliminary: bool) -> str:
     entry = cause_entry(cause.cause)
     title = entry.title if entry is not None else cause.cause
-    return f"{'do first' if number == 0 else f'cause {number + 1}'}: {title}{_SURE[cause.confidence]}"
+    return f"{heading_words(preliminary) if number == 0 else f'cause {number + 1}'}: {title}{_SURE[cause.confidence]}"
 
 
 def _parents(rows: Sequence[FindingsRow], causes: Sequence[Cause]) -> dict[tuple[str, str, str], str]:
@@ -216,8 +221,11 @@ def filtered(
 
 
 def state_counts(whole: Iterable[FindingsSection]) -> Counter[str]:
-    """How many rows there are of each state."""
-    return Counter(row.state for one in whole for row in one.rows)
+    """How many there are of each state, as reports count: findings once for all that they are of, else verdicts."""
+    counts: Counter[str] = Counter()
+    for row in (row for one in whole for row in one.rows):
+        counts[row.state] += 1 if row.finding is not None else len(row.members)
+    return counts
 
 
 def next_state(whole: Sequence[FindingsSection], now: str) -> str:

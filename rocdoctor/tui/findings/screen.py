@@ -114,8 +114,22 @@ class FindingsPage(Page):
         if look.diagnosis is not self._diagnosis:
             self._diagnosis = look.diagnosis
             self._read.clear()
-            self._sections = sections(look.diagnosis) if look.diagnosis is not None else ()
+            self._sections = sections(look.diagnosis, look.preliminary) if look.diagnosis is not None else ()
         self._fill()
+        self._go_to_wanted()
+
+    async def on_screen_resume(self) -> None:
+        """Go to the finding that another screen leads to."""
+        await super().on_screen_resume()
+        self.call_after_refresh(self._go_to_wanted)
+
+    def _go_to_wanted(self) -> None:
+        wanted, self.rocdoctor.wanted = self.rocdoctor.wanted, None
+        if wanted is not None:
+            options = self.query_one(FindingOptions)
+            if not options.go_to(wanted) and self.query_one(FilterPanel).clear():
+                self._fill()
+                options.go_to(wanted)
 
     def _forget(self) -> None:
         self.query_one(FilterPanel).clear()

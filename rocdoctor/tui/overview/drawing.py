@@ -4,36 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
+from rocdoctor.judging.subjects import grouped
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.text import outcome_words
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
 from rocdoctor.report.machine.summary import HEAD, machine_lines
 from rocdoctor.report.text import wrap
+from rocdoctor.tui.findings.findings_list import FindingsRow
+from rocdoctor.tui.story import Story
 from rocdoctor.tui.style import SEVERITY_STYLE
 
-_MOST = 8
 
-
-def first_title(diagnosis: Diagnosis | None) -> str:
-    """The heading of the first part: whether there is something to do."""
-    return "do first" if diagnosis is not None and headline(diagnosis).to_do else "in short"
-
-
-def first(diagnosis: Diagnosis, preliminary: bool, width: int) -> Text:
-    """The one thing to do first, under ``first_title``."""
-    said = headline(diagnosis)
-    text = Text(one_line(said.said), style="bold")
-    if said.command:
-        text.append("\n" + "\n".join(wrap(said.command, width, "  ", "    ")), style="not bold")
-    if said.because:
-        text.append(f"\nbecause of {said.because}", style="not bold dim")
-    if preliminary:
-        text.append("\nNot everything has answered yet; this may change.", style="not bold italic")
+def first(told: Story, width: int) -> Text:
+    """What is wrong, then what to do; ids last."""
+    text = Text()
+    if told.wrong and told.title != "do next":
+        text.append("\n".join(wrap(one_line(told.wrong), width, "")) + "\n", style="bold")
+    ahead = "Do first: " if told.heading != told.title else ""
+    style = "not bold" if text.plain else "bold"
+    text.append("\n".join(wrap(ahead + one_line(told.todo), width, "")), style=style)
+    if told.wrong and told.title == "do next":
+        text.append("\n" + "\n".join(wrap(one_line(told.wrong), width, "")), style="dim")
+    if told.command:
+        text.append("\n" + "\n".join(wrap(told.command, width, "  ", "    ")), style="bold")
+    key = {"findings": "Enter shows why", "setup": "key 7 shows all steps"}[told.area]
+    if told.because:
+        text.append("\n" + "\n".join(wrap(f"because of {told.because}; {key}", width, "", "  ")), style="not bold dim")
+    elif told.area == "setup":
+        text.append(f"\n{key}", style="not bold dim")
     return text
 
 
@@ -48,24 +50,33 @@ def card(diagnosis: Diagnosis, width: int) -> Text:
     return text
 
 
-def found_parts(diagnosis: Diagnosis, width: int) -> Text:
-    """Counts, and the findings by name."""
-    groups = grouped(diagnosis.verdicts)
-    counts = Counter(found.severity for found, _, _ in groups)
-    text = Text()
-    named = [f"{counts[one]} {_NAMES[one]}{'' if counts[one] == 1 else 's'}" for one in SEVERITIES if counts[one]]
-    states = ", ".join(f"{number} {words}" for state, words in _STATES if (number := diagnosis.count(state)))
+def counts(diagnosis: Diagnosis, width: int) -> Text:
+    """How many findings and verdicts there are."""
+    number = Counter(found.severity for found, _, _ in grouped(diagnosis.verdicts))
+    named = [f"{number[one]} {_NAMES[one]}{'' if number[one] == 1 else 's'}" for one in SEVERITIES if number[one]]
+    states = ", ".join(f"{count} {words}" for state, words in _STATES if (count := diagnosis.count(state)))
     said = f"{'found':<{HEAD}} {', '.join(named) or 'nothing wrong'}; verdicts: {states}"
-    first, *rest = wrap(said, width, "", " " * (HEAD + 1))
-    text.append(first[:HEAD], style="bold")
-    text.append("\n".join([first[HEAD:], *rest]))
-    for found, name, subjects in groups[:_MOST]:
-        where = "" if is_whole(subjects) else subject_parts(subjects)[0]
-        text.append(f"\n  {found.severity:<7} ", style=SEVERITY_STYLE[found.severity])
-        text.append(f"{name}  ")
-        text.append(where, style="dim")
-    if len(groups) > _MOST:
-        text.append(f"\n  ... and {len(groups) - _MOST} more (key 2)")
+    head, *rest = wrap(said, width, "", " " * (HEAD + 1))
+    text = Text(head[:HEAD], style="bold")
+    text.append("\n".join([head[HEAD:], *rest]), style="not bold")
+    return text
+
+
+def found_row(row: FindingsRow, width: int) -> Text:
+    """A finding in one line: how grave, of what, the sentence; its name where there is room."""
+    found = row.finding
+    assert found is not None
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f"{found.severity:<8}", style=SEVERITY_STYLE[found.severity])
+    if row.where:
+        text.append(f"{row.where}  ")
+    message = one_line(found.message)
+    room = width - text.cell_len - len(row.check) - 2
+    if room >= max(30, min(cell_len(message), 60)):
+        text.append(f"{set_cell_size(message, room) if cell_len(message) > room else message}  ")
+        text.append(row.check, style="dim")
+    else:
+        text.append(message)
     return text
 
 

@@ -2,44 +2,114 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
+from textual.events import Click
+from textual.geometry import Region
+from textual.message import Message
 from textual.widgets import Static
 
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from rocdoctor.tui.findings.findings_list import FindingsRow
+    from rocdoctor.tui.story import Story
+
+_PANELS = (("gpus", "GPUs"), ("links", "links between GPUs"), ("next", "next"))
+
+
+class FoundRows(Rows):
+    """The findings, a line each: Enter or one click leads to one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "move(1)", show=False),
+        Binding("k", "move(-1)", show=False),
+    ]
+
+    def on_click(self, event: Click) -> None:
+        """Choose the row under the pointer."""
+        place = event.get_content_offset(self)
+        if place is not None and place.y < self.count:
+            event.prevent_default()
+            self.cursor = place.y
+            self.post_message(self.Chosen(self, place.y))
+
+
+class FirstThing(FlowText):
+    """What to do first; a click leads to the finding."""
+
+    class Pressed(Message):
+        """It was clicked on."""
+
+    def on_click(self) -> None:
+        """Lead there."""
+        self.post_message(self.Pressed())
 
 
 class OverviewPage(Page):
-    """What to do first, the machine, what else was found, what is unknown."""
+    """What is wrong and what to do, what else was found, the machine, what is unknown; beside it each GPU."""
 
     AREA = "overview"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 120}  # the GPUs stand beside the findings
+    AUTO_FOCUS = "#found"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "app.area('findings')", "Findings"),
+        Binding("enter", "lead", "Open", tooltip="open the finding under the cursor"),
         Binding("c", "copy", "Copy command"),
+        Binding("pagedown,space", "scroll(1)", "Page down", show=False),
+        Binding("pageup,backspace", "scroll(-1)", "Page up", show=False),
     ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("up, down", "from finding to finding; also j and k"),
+        ("space", "scroll down, backspace up"),
+    )
     CSS = """
+    OverviewPage #overview { layout: horizontal; }
+    OverviewPage #left { width: 1fr; height: auto; }
+    OverviewPage #right { width: 1fr; height: auto; padding: 0 1; }
     OverviewPage #first { border: round $accent; padding: 0 1; height: auto; }
+    OverviewPage #found { height: 0; margin: 0 2; scrollbar-size-vertical: 0; }
     OverviewPage .part { padding: 0 2; height: auto; margin-top: 1; }
+    OverviewPage .panel { border: round $panel-lighten-2; padding: 0 1; height: auto; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: tuple[FindingsRow, ...] = ()
+        self._told: Story | None = None
+
     def body(self) -> ComposeResult:
-        """Parts below each other."""
-        with VerticalScroll(id="overview"):
-            first = FlowText(id="first")
-            first.update("Asking the machine. What is known appears at once, slow tools follow.")
-            first.border_title = "in short"
-            yield first
-            yield FlowText(id="card", classes="part")
-            yield FlowText(id="found", classes="part")
-            yield FlowText(id="unknown", classes="part")
+        """Parts below each other, and the GPUs beside them."""
+        with VerticalScroll(id="overview", can_focus=False):
+            with Vertical(id="left"):
+                first = FirstThing(id="first")
+                first.update("Looking. What is known appears at once, slow tools follow.")
+                first.border_title = "in short"
+                yield first
+                yield FlowText(id="counts", classes="part")
+                yield FoundRows(id="found")
+                yield FlowText(id="card", classes="part")
+                yield FlowText(id="unknown", classes="part")
+            with Vertical(id="right"):
+                for name, title in _PANELS:
+                    panel = FlowText(id=name, classes="panel")
+                    panel.border_title = title
+                    yield panel
+
+    def adapt(self) -> None:
+        """The GPUs where there is room; set by itself, since a class would be styled after the first layout."""
+        super().adapt()
+        self.query_one("#right").display = self.has_class("wide")
 
     def show(self, look: Look) -> None:
         """Fill the parts."""
@@ -47,28 +117,75 @@ class OverviewPage(Page):
             self.query_one("#first", Static).update(Text(f"rocdoctor itself failed: {one_line(look.problem)}"))
         if look.diagnosis is None:
             return
-        from rocdoctor.tui.overview import (
-            drawing as overview,  # the first frame does not wait for what checks and reports need
+        from rocdoctor.tui.findings.findings_list import (
+            sections,  # the first frame does not wait for what checks and reports need
         )
+        from rocdoctor.tui.overview import dashboard, drawing
+        from rocdoctor.tui.story import story
 
+        diagnosis = look.diagnosis
+        told = self._told = story(diagnosis, look.setup, look.preliminary)
         first = self.query_one("#first", FlowText)
-        first.border_title = overview.first_title(look.diagnosis)
-        first.set(partial(overview.first, look.diagnosis, look.preliminary))
+        first.border_title = told.heading
+        first.set(partial(drawing.first, told))
         self.refresh_bindings()
-        self.query_one("#card", FlowText).set(partial(overview.card, look.diagnosis))
-        self.query_one("#found", FlowText).set(partial(overview.found_parts, look.diagnosis))
-        self.query_one("#unknown", FlowText).set(partial(overview.unknown, look.diagnosis))
+        self._rows = tuple(
+            row for one in sections(diagnosis, look.preliminary) for row in one.rows if row.finding is not None
+        )
+        rows = self.query_one("#found", FoundRows)
+        rows.styles.height = len(self._rows)
+        rows.set(len(self._rows), lambda at, width: drawing.found_row(self._rows[at], width), rows.cursor)
+        self.query_one("#counts", FlowText).set(partial(drawing.counts, diagnosis))
+        self.query_one("#card", FlowText).set(partial(drawing.card, diagnosis))
+        self.query_one("#unknown", FlowText).set(partial(drawing.unknown, diagnosis))
+        self.query_one("#gpus", FlowText).set(partial(dashboard.gpu_lines, diagnosis))
+        self.query_one("#links", FlowText).display = len(diagnosis.machine.gpus) > 1
+        self.query_one("#links", FlowText).set(partial(dashboard.link_lines, diagnosis))
+        now = time.monotonic() if self.rocdoctor.host.kind == "live" else None
+        self.query_one("#next", FlowText).set(lambda width: dashboard.next_lines(look, width, now))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There may be nothing to copy."""
+        """There may be nothing to copy, and nothing to open."""
+        if action == "lead":
+            return bool(self._rows) or (self._told is not None and self._told.area != "findings")
         return action != "copy" or bool(self._command())
 
     def _command(self) -> str:
-        if self.look.diagnosis is None:
-            return ""
-        from rocdoctor.report.diagnosis.headline import headline
+        return clean(self._told.command) if self._told is not None else ""
 
-        return clean(headline(self.look.diagnosis).command)
+    async def action_lead(self) -> None:
+        """The finding under the cursor, else the screen that says what is next."""
+        if self._rows:
+            await self.rocdoctor.show_finding(self._rows[self.query_one("#found", FoundRows).cursor].key)
+        elif self._told is not None:
+            await self.rocdoctor.action_area(self._told.area)
+
+    async def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """A click on a finding."""
+        event.stop()
+        await self.action_lead()
+
+    async def on_first_thing_pressed(self, event: FirstThing.Pressed) -> None:
+        """A click on what to do first: the first finding, or the set-up."""
+        event.stop()
+        if self._told is None:
+            return
+        if self._told.because and self._rows:
+            await self.rocdoctor.show_finding(self._rows[0].key)
+        elif self._told.area != "findings":
+            await self.rocdoctor.action_area(self._told.area)
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """Keep the row of the cursor in sight."""
+        event.stop()
+        rows = self.query_one("#found", FoundRows)
+        place = Region(0, rows.virtual_region.y + event.index, 1, 1)
+        self.query_one("#overview", VerticalScroll).scroll_to_region(place, animate=False)
+
+    def action_scroll(self, by: int) -> None:
+        """A page of the screen."""
+        frame = self.query_one("#overview", VerticalScroll)
+        frame.scroll_relative(y=by * max(1, frame.size.height - 1), animate=False)
 
     def action_copy(self) -> None:
         """The command to do first, to the clipboard."""

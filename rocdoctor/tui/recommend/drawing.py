@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 
 if TYPE_CHECKING:
     from rocdoctor.train.recommend.plan import Plan, Recommendation
 
 _MOST_COLUMNS = 110
-_BAR_STYLES = {"yes": "green", "tight": "yellow", "no": "bold red"}
+_BAR_STYLES = {"yes": STATE_STYLE["pass"], "tight": SEVERITY_STYLE["warning"], "no": SEVERITY_STYLE["error"]}
 
 
-def plan_text(answer: Recommendation, width: int, command: str = "", apply: str = "") -> Text:
-    """The whole answer. ``command`` gives the same on the command line; ``apply`` names a change that a key makes."""
+def plan_text(
+    answer: Recommendation, width: int, command: str = "", apply: str = "", unfit: Sequence[str] = ()
+) -> Text:
+    """The whole answer. ``command`` gives the same on the command line; ``apply`` names a change that a key makes.
+
+    ``unfit``: what speaks against GPUs that it uses, which is said before everything else.
+    """
     from rocdoctor.report.plan.recommend_document import document
-    from rocdoctor.report.text import render
+    from rocdoctor.report.text import render, wrap
 
     columns = max(40, min(width, _MOST_COLUMNS))
     head, *blocks = clean(render(document(answer), columns)).rstrip("\n").split("\n\n")
-    text = Text(head, style="bold")
+    text = Text(style="bold")
+    for one in unfit:
+        text.append("\n".join(wrap(f"! {one}", columns, "", "  ")) + "\n", style=SEVERITY_STYLE["error"])
+    text.append(("\n" if unfit else "") + head)
     if answer.plan is None and apply:
         text.append(f"\nKey a applies the smallest change: {one_line(apply)}.", style="not bold")
     if answer.plan is not None:

@@ -20,12 +20,14 @@ from rocdoctor.tui.recommend.drawing import plan_text
 from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
+from rocdoctor.tui.story import failing
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
 from rocdoctor.tui.write_files import FOLDER
 
 if TYPE_CHECKING:
     from rocdoctor.model.facts import Machine
+    from rocdoctor.model.finding import Diagnosis
     from rocdoctor.train.recommend.plan import Recommendation
 
 View = Literal["form", "plan", "files"]
@@ -77,6 +79,7 @@ class RecommendPage(Page):
         self._answer: Recommendation | None = None
         self._of = Form()
         self._outdated = False
+        self._diagnosis: Diagnosis | None = None
         self.view: View = "form"
 
     def body(self) -> ComposeResult:
@@ -108,7 +111,7 @@ class RecommendPage(Page):
             if self._answer is None:
                 self._say("Waiting for the machine's answers.")
             return
-        before, self._machine = self._machine, machine
+        before, self._machine, self._diagnosis = self._machine, machine, look.diagnosis
         if before is None:
             self._begin(machine)
         elif before is not machine:  # it was looked at again
@@ -167,7 +170,9 @@ class RecommendPage(Page):
         else:
             from rocdoctor.report.plan.recommend_document import headline
 
-            self._say(headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
+            unfit = self._unfit(self._answer)
+            ahead = f"{unfit[0].partition(' (')[0]}. " if unfit else ""
+            self._say(ahead + headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 
     def on_plan_form_submitted(self) -> None:
         """Enter in a field."""
@@ -211,9 +216,16 @@ class RecommendPage(Page):
         line = command(form, source) if source != "" else ""
         change = self._change()
         words = f"{answer.needed[1].option} {answer.needed[1].value}" if change is not None else ""
-        self.query_one("#plan", FlowText).set(lambda width: plan_text(answer, width, line, words))
+        unfit = self._unfit(answer)
+        self.query_one("#plan", FlowText).set(lambda width: plan_text(answer, width, line, words, unfit))
         self.query_one("#plan-box").scroll_home(animate=False)
         self._tell_state()
+
+    def _unfit(self, answer: Recommendation) -> tuple[str, ...]:
+        """What findings say against GPUs of this machine that the plan uses."""
+        if answer.plan is None or self._diagnosis is None or self._of.gpus.strip():
+            return ()
+        return failing(self._diagnosis, {seat.bdf for seat in answer.plan.fleet.seats} - {None} or None)
 
     def _source(self) -> str | None:
         """The name of the evidence for a command line: None for this machine, empty where no file holds it."""

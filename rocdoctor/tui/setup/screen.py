@@ -81,12 +81,17 @@ class SetupPage(Page):
         elif look.diagnosis is not self._judged:
             self._verified = {}
             self._judged = look.diagnosis
-            self._make(look.diagnosis)
+            if self.goal == "pytorch" and look.setup is not None:
+                self._made(look.setup)
+            else:
+                self._make(look.diagnosis)
 
     def _make(self, diagnosis: Diagnosis) -> None:
         if self._work is not None:
             self._work.cancel()
         goal = self.goal
+        if self.plan is None:
+            self.query_one("#setup-head", FlowText).set(lambda width: Text("Working out the steps ..."))
 
         def work(task: Background[SetupPlan]) -> SetupPlan:
             from rocdoctor.repair.setup.planner import plan

@@ -1,0 +1,183 @@
+"""What a wide terminal shows beside the findings: a line for each GPU, links as a small map, what is next. Pure."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from rocdoctor.insight.gpus.gpu_health import readings
+from rocdoctor.model.evidence import Known, NotKnown, value_or
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.printable import one_line
+from rocdoctor.report.text import wrap
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.story import GpuStanding, next_step, standings
+from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, near_limit
+from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cells
+from rocdoctor.tui.topology.path_links import limbs
+
+_GIB = 2**30
+_MOST = 32  # GPUs with a line each
+_MAP = 8  # GPUs up to which links have a map
+_UNKNOWN = "-"
+
+
+def gpu_lines(diagnosis: Diagnosis, width: int) -> Text:
+    """A line for each GPU: temperature, power, memory and link beside their limits, its state, its worst finding."""
+    each = standings(diagnosis)
+    if not each:
+        none = "No GPU is on the PCI bus." if diagnosis.machine.gpus_complete else "No GPU is in this evidence."
+        return Text(none, style="dim")
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f"{'gpu':<3}{'°C':>8} {'W':>9} {'GiB':>8}  {'link':<7}state", style="dim")
+    for one in each[:_MOST]:
+        text.append("\n")
+        text.append_text(_gpu_line(one, width))
+    if len(each) > _MOST:
+        text.append(f"\n... and {len(each) - _MOST} more (key 4)", style="dim")
+    if any(_UNKNOWN in line.split() for line in text.plain.splitlines()[1:]):
+        text.append(f"\n{_UNKNOWN}: not in these answers", style="dim")
+    return text
+
+
+def _gpu_line(one: GpuStanding, width: int) -> Text:
+    gpu = one.gpu
+    heat, limit = _hottest(gpu)
+    power, cap = value_or(gpu.power.now_w, None), value_or(gpu.power.cap_w, None)
+    used, total = value_or(gpu.vram_used_bytes, None), value_or(gpu.vram_bytes, None)
+    line = Text(f"{gpu.index:<3}", no_wrap=True, overflow="ellipsis")
+    line.append(f"{_of(heat, limit):>8}", style=near_limit(heat, limit))
+    line.append(f" {_of(power, cap):>9}")
+    line.append(f" {_of(None if used is None else used / _GIB, None if total is None else total / _GIB):>8}")
+    # A link is narrow on purpose here and there: a fault only where a check says so.
+    said = SEVERITY_STYLE[one.severity] if one.severity is not None and one.check.startswith("pcie-link") else ""
+    line.append("  ").append(f"{_lanes(gpu):<7}", style=said)
+    word, style = state_word(one)
+    line.append(word, style=style)
+    if one.worst is not None:
+        line.append(f"  {one_line(one.worst.message)}", style="dim")
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def state_word(one: GpuStanding) -> tuple[str, str]:
+    """(the state of a GPU in a word or two, its style)."""
+    gpu = one.gpu
+    if one.severity is not None and one.severity != "info":
+        return f"{one.severity} {one.check}", SEVERITY_STYLE[one.severity]
+    if value_or(gpu.runtime_status, "") == "suspended":
+        return "asleep", "dim"
+    if isinstance(gpu.driver, Known) and gpu.driver.value is None:
+        return "no driver", STATE_STYLE["unknown"]
+    return "no finding", STATE_STYLE["pass"]
+
+
+def link_lines(diagnosis: Diagnosis, width: int) -> Text:
+    """How GPUs reach each other, a sign a pair; a pair without the link that others have is marked."""
+    machine = diagnosis.machine
+    indices = [gpu.index for gpu in machine.gpus]
+    if len(indices) < 2:
+        return Text()
+    of = cells(machine)
+    kinds = sorted({*of.values()})
+    if kinds == [OPEN]:
+        return Text("not in these answers", style="dim")
+    if kinds == [NONE]:
+        return Text("no direct link is listed", style="dim")
+    missing = sorted(pair for pair, kind in of.items() if kind == NONE and pair[0] < pair[1])
+    text = Text(no_wrap=True, overflow="ellipsis")
+    if len(indices) <= _MAP:
+        signs = {kind: _sign(kind) for kind in kinds}
+        text.append("    " + " ".join(str(one) for one in indices), style="dim")
+        for a in indices:
+            text.append(f"\n{a:<4}", style="dim")
+            for b in indices:
+                sign = "." if a == b else signs[of[a, b]]
+                text.append(f"{sign:<{len(str(b)) + 1}}", style=SEVERITY_STYLE["error"] if sign == "x" else "")
+        text.append("\n" + ", ".join(f"{signs[kind]}: {kind}" for kind in kinds), style="dim")
+    else:
+        pairs = len(indices) * (len(indices) - 1) // 2
+        for kind in kinds:
+            count = sum(1 for pair, one in of.items() if one == kind and pair[0] < pair[1])
+            text.append(f"{count} of {pairs} pairs: {kind}\n")
+        text.rstrip()
+    if missing:
+        named = ", ".join(f"{a}-{b}" for a, b in missing[:6]) + (", ..." if len(missing) > 6 else "")
+        text.append(f"\nno link: {named}", style=SEVERITY_STYLE["error"])
+    return text
+
+
+def _sign(kind: str) -> str:
+    """A way between two GPUs as one character: hops of XGMI, N for NVLink, P for PCIe, x for none."""
+    return {NONE: "x", OPEN: "?"}.get(kind, kind[0])
+
+
+def next_lines(look: Look, width: int, seconds_now: float | None) -> Text:
+    """Set-up's next step, the state of smoke tests, and how old the answers are."""
+    text = Text()
+    if look.setup is not None:
+        step = next_step(look.setup)
+        said = step or ("nothing is left to do" if not _unknown_step(look) else "a step is unknown here")
+        _labelled(text, "set-up", f"{said} (key 7)", width)
+    if look.diagnosis is not None:
+        _labelled(text, "smoke", f"{smoke_words(look.diagnosis)} (key 5)", width)
+    if seconds_now is not None and look.asked is not None:
+        _labelled(text, "asked", f"{age_words(max(0.0, seconds_now - look.asked))} ago (r asks again)", width)
+    text.rstrip()
+    return text
+
+
+def smoke_words(diagnosis: Diagnosis) -> str:
+    """How the smoke tests of this machine came out."""
+    results = [one for run in diagnosis.machine.smoke for one in run.modes]
+    if not results:
+        return "not run"
+    wrong = [one for one in results if one.state in ("fail", "crashed")]
+    if wrong:
+        names = ", ".join(one.mode for one in wrong[:3]) + (", ..." if len(wrong) > 3 else "")
+        return f"{len(wrong)} of {len(results)} modes failed: {names}"
+    right = sum(one.state == "pass" for one in results)
+    return f"{right} of {len(results)} modes computed the right numbers"
+
+
+def age_words(seconds: float) -> str:
+    """A time that has passed, in one unit."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
+
+
+def _unknown_step(look: Look) -> bool:
+    return look.setup is not None and any(one.state == "unknown" and not one.optional for one in look.setup.steps)
+
+
+def _labelled(text: Text, name: str, said: str, width: int) -> None:
+    for at, part in enumerate(wrap(said, max(20, width - 9), "", "")):
+        text.append(f"{name if at == 0 else '':<9}", style="bold")
+        text.append(part + "\n", style="not bold")
+
+
+def _hottest(gpu: Gpu) -> tuple[float | None, float | None]:
+    try:
+        found = readings(gpu)
+    except NotKnown:
+        return None, None
+    best = max(found, key=lambda one: one.input_c / one.crit_c if one.crit_c else one.input_c / 1000)
+    return best.input_c, best.crit_c
+
+
+def _of(value: float | None, most: float | None) -> str:
+    if value is None:
+        return _UNKNOWN
+    return f"{value:.0f}/{most:.0f}" if most else f"{value:.0f}"
+
+
+def _lanes(gpu: Gpu) -> str:
+    """The lanes of the narrowest link outside of the card: ``x16``, ``x4/16`` where it could have more."""
+    links = [limb.link for limb in limbs(gpu) if not limb.inside]
+    widths = [(value_or(one.width, None), value_or(one.capable_width, None)) for one in links]
+    known = [(now, most) for now, most in widths if now is not None]
+    if not known:
+        return _UNKNOWN
+    now, most = min(known, key=lambda one: one[0])
+    return f"x{now}/{most}" if most is not None and now < most else f"x{now}"

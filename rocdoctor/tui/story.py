@@ -1,0 +1,144 @@
+"""What all screens say alike: what is wrong, what to do first, and how each GPU stands. Pure.
+
+Screens that say it in words of their own contradict each other sooner or later; these are the words for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rocdoctor.judging.subjects import is_whole, subject_parts
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Severity, Verdict
+from rocdoctor.model.printable import one_line
+from rocdoctor.repair.setup.plan import SetupPlan
+from rocdoctor.repair.setup.words import headline as setup_headline
+from rocdoctor.report.diagnosis.headline import headline
+from rocdoctor.tui.topology.check_notes import about
+
+Title = Literal["so far", "do first", "do next", "in short"]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a person reads first.
+
+    ``wrong``: what is wrong, in a sentence ("" where nothing is); ``todo``: what to do, with its ``command``;
+    ``because``: the finding that it is said for; ``area``: the screen that tells more.
+    """
+
+    title: Title
+    wrong: str
+    todo: str
+    command: str = ""
+    because: str = ""
+    area: str = "findings"
+
+    @property
+    def heading(self) -> str:
+        """What stands above it; "do first" stands before what to do, since what is wrong comes before that."""
+        return "what is wrong" if self.title == "do first" and self.wrong else self.title
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of it, without styles."""
+        return tuple(one for one in (self.wrong, self.todo, self.command) if one)
+
+
+def story(diagnosis: Diagnosis, setup: SetupPlan | None, preliminary: bool) -> Story:
+    """The one story of a machine; ``preliminary``: questions are open, so nothing is a verdict yet."""
+    said = headline(diagnosis)
+    if said.to_do:
+        wrong = _main_message(diagnosis) if said.because else ""
+        todo = f"So far, this comes first: {said.said}" if preliminary else said.said
+        return Story("so far" if preliminary else "do first", wrong, todo, said.command, said.because)
+    if preliminary:
+        return Story("so far", "", "Nothing wrong was found so far; not everything has answered yet.")
+    step = next_step(setup)
+    if step:
+        return Story("do next", "No check found a fault, but the set-up is not complete.", step, area="setup")
+    return Story("in short", "", said.said)
+
+
+def next_step(setup: SetupPlan | None) -> str:
+    """The step that set-up asks a person to do; "" where there is none, or where nothing tells how it stands."""
+    if setup is None:
+        return ""
+    said = setup_headline(setup)
+    return said.text if said.step is not None and said.step.state in ("todo", "waiting") else ""
+
+
+def _main_message(diagnosis: Diagnosis) -> str:
+    if diagnosis.causes:
+        main = diagnosis.causes[0]
+        found, subjects = main.finding, main.subjects
+        message = found.message if found is not None else main.message
+    else:
+        grave = [one for one in diagnosis.verdicts if one.finding is not None and one.finding.severity != "info"]
+        grave.sort(key=lambda one: SEVERITIES.index(one.finding.severity) if one.finding is not None else 0)
+        message = grave[0].finding.message if grave and grave[0].finding is not None else ""
+        subjects = tuple(one.subject for one in grave if one.finding is not None and one.finding.message == message)
+    where = "" if is_whole(subjects) else f"{subject_parts(subjects)[0]}: "
+    return f"{where}{one_line(message)}"
+
+
+def heading_words(preliminary: bool) -> str:
+    """What stands before the main cause."""
+    return "so far, first" if preliminary else "do first"
+
+
+# -- GPUs
+
+
+@dataclass(frozen=True, slots=True)
+class GpuStanding:
+    """How one GPU stands: its worst finding, or None."""
+
+    gpu: Gpu
+    worst: Finding | None = None
+    check: str = ""
+
+    @property
+    def severity(self) -> Severity | None:
+        """Of the worst finding."""
+        return self.worst.severity if self.worst is not None else None
+
+    @property
+    def fails(self) -> bool:
+        """Training on it fails, hangs or computes wrongly: that is what an error means."""
+        return self.severity == "error"
+
+
+def standings(diagnosis: Diagnosis) -> tuple[GpuStanding, ...]:
+    """Each GPU with the worst that was found of it itself."""
+    return tuple(_standing(gpu, diagnosis.verdicts) for gpu in diagnosis.machine.gpus)
+
+
+def _standing(gpu: Gpu, verdicts: Sequence[Verdict]) -> GpuStanding:
+    own = about(verdicts, gpu)
+    return GpuStanding(gpu, own[0].finding, own[0].check) if own else GpuStanding(gpu)
+
+
+def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = None) -> tuple[str, ...]:
+    """A sentence for each error of GPUs, equal ones as one: what a plan for them has to say first.
+
+    ``addresses``: of the GPUs that the plan uses; None for all of the machine.
+    """
+    groups: dict[tuple[str, str], list[GpuStanding]] = {}
+    for one in standings(diagnosis):
+        used = addresses is None or value_or(one.gpu.bdf, None) in addresses
+        if used and one.fails and one.worst is not None:
+            groups.setdefault((one.check, one.worst.message), []).append(one)
+    every = len(diagnosis.machine.gpus)
+    said = []
+    for (check, message), those in groups.items():
+        where = subject_parts(one.gpu.subject for one in those)[0]
+        fix = those[0].worst.fix if those[0].worst is not None else None
+        way = f" First: {one_line(fix.text).rstrip('.')}" if fix is not None else " First mend it"
+        left = "" if len(those) == every else ", or leave it out" if len(those) == 1 else ", or leave them out"
+        unfit = "is not fit for a job as it is" if len(those) == 1 else "are not fit for a job as they are"
+        said.append(f"{where} {unfit} ({check}): {one_line(message).rstrip('.')}.{way}{left}.")
+    return tuple(said)

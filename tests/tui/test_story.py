@@ -1,0 +1,175 @@
+"""Overview, Findings, Setup, Plan and Topology claim the same, on every machine that we have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from rocdoctor.judging.subjects import grouped
+from rocdoctor.model.finding import Diagnosis, Finding
+from rocdoctor.repair.setup.plan import SetupPlan
+from rocdoctor.repair.setup.planner import plan
+from rocdoctor.service.evidence import open_evidence
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.findings.findings_list import sections, state_counts
+from rocdoctor.tui.findings.screen import FindingsPage
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.overview.dashboard import gpu_lines, link_lines, next_lines
+from rocdoctor.tui.overview.drawing import counts
+from rocdoctor.tui.story import failing, next_step, standings, story
+from rocdoctor.tui.topology.drawing import topology
+from tests.golden.replay import FIXTURES, judged
+from tests.tui.kit import NARROW, WIDE, driven, fixture_host, seen, shown, until
+
+
+@cache
+def _machines() -> tuple[tuple[str, Diagnosis, SetupPlan], ...]:
+    paths = sorted(Path(FIXTURES).rglob("*.capture"))
+    each = ((path.stem, judged(open_evidence(str(path)))) for path in paths)
+    return tuple((name, diagnosis, plan(diagnosis, "pytorch")) for name, diagnosis in each)
+
+
+def _first(diagnosis: Diagnosis) -> Finding | None:
+    rows = [row for one in sections(diagnosis) for row in one.rows]
+    return rows[0].finding if rows else None
+
+
+def _differ(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
+    told = story(diagnosis, setup, False)
+    first, headings = _first(diagnosis), [one.heading for one in sections(diagnosis)]
+    if told.title == "do first":
+        if first is None or first.message not in told.wrong:
+            yield f"Overview begins with {told.wrong!r}, Findings with {first.message if first else 'nothing'!r}"
+    elif any(one.startswith("do first") for one in headings):
+        yield f"Findings says {headings[0]!r}, Overview {told.title!r}"
+    if next_step(setup) and told.title == "in short":
+        yield f"Setup says {next_step(setup)!r}, Overview {told.todo!r}"
+    if told.title == "do next" and next_step(setup) != told.todo:
+        yield f"Setup says {next_step(setup)!r}, Overview {told.todo!r}"
+    counted = state_counts(sections(diagnosis))
+    for state in ("unknown", "pass", "not-applicable", "crashed"):
+        if counted[state] != diagnosis.count(state):
+            yield f"Findings counts {counted[state]} {state}, Overview {diagnosis.count(state)}"
+    if counted["fail"] != len(grouped(diagnosis.verdicts)):
+        yield f"Findings lists {counted['fail']}, Overview {len(grouped(diagnosis.verdicts))}"
+    sick = {one.gpu.index for one in standings(diagnosis) if one.fails}
+    drawn = topology(diagnosis.machine, diagnosis.verdicts, 200)
+    for one in standings(diagnosis):
+        lines = " ".join(line.plain for line, gpu in zip(drawn.lines, drawn.gpus, strict=True) if gpu == one.gpu.index)
+        if one.fails and one.check not in lines:
+            yield f"Topology does not mark gpu {one.gpu.index} with {one.check}"
+        if one.fails and f"error {one.check}" not in gpu_lines(diagnosis, 400).plain:
+            yield f"the line of gpu {one.gpu.index} does not say {one.check}"
+    named = {index for index in sick if any(str(index) in said.partition(" not fit")[0] for said in failing(diagnosis))}
+    if sick and not failing(diagnosis):
+        yield f"no word of gpu {sorted(sick - named)} beside a plan"
+
+
+def _hasty(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
+    """Verdicts in what is only preliminary."""
+    said = [*story(diagnosis, setup, True).lines, story(diagnosis, setup, True).title]
+    said += [one.heading for one in sections(diagnosis, True)]
+    yield from (one for one in said if "nothing to fix" in one.lower() or one.lower().startswith("do "))
+
+
+def test_the_screens_tell_one_story() -> None:
+    machines = _machines()
+    assert len(machines) > 30
+    found = {name: [*_differ(diagnosis, setup)] for name, diagnosis, setup in machines}
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def test_nothing_preliminary_is_worded_as_a_verdict() -> None:
+    found = {name: [*_hasty(diagnosis, setup)] for name, diagnosis, setup in _machines()}
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def _machine(name: str) -> tuple[Diagnosis, SetupPlan]:
+    return next((diagnosis, setup) for one, diagnosis, setup in _machines() if one == name)
+
+
+def test_what_is_wrong_comes_before_what_to_do() -> None:
+    diagnosis, setup = _machine("mi300x-8gpu-tired")
+    told = story(diagnosis, setup, False)
+    assert told.title == "do first"
+    assert told.wrong.startswith("gpu 3: Uncorrectable hardware errors")
+    assert told.todo.startswith("Take this GPU out of the job")
+    assert told.because == "ras-uncorrectable on gpu 3"
+
+
+@pytest.mark.parametrize("name", ["phoenix-laptop", "cpu-only-laptop"])
+def test_a_set_up_that_is_not_complete_is_what_to_do_next(name: str) -> None:
+    told = story(*_machine(name), False)
+    assert told.title == "do next" and "now: " in told.todo and told.area == "setup"
+
+
+def test_a_gpu_with_an_error_is_said_to_be_unfit() -> None:
+    diagnosis, _ = _machine("mi300x-8gpu-tired")
+    (said,) = failing(diagnosis)
+    assert said.startswith("gpu 3 is not fit for a job as it is (ras-uncorrectable): ")
+    assert said.endswith("or leave it out.")
+    assert failing(diagnosis, {"0000:05:00.0"}) == (), "a plan without it needs no word of it"
+    override, _ = _machine("rx7900xtx-2gpu-old-guide")
+    (both,) = failing(override)
+    assert both.startswith("gpu 0-1 are not fit") and "leave" not in both, "no GPU is left then"
+
+
+def test_the_dashboard_says_how_each_gpu_stands() -> None:
+    diagnosis, setup = _machine("mi300x-8gpu-tired")
+    lines = gpu_lines(diagnosis, 120).plain.splitlines()
+    assert len(lines) == 9
+    assert "x4/16" in lines[4] and "error ras-uncorrectable" in lines[4]
+    assert "no finding" in lines[1] and "x16" in lines[1]
+    links = link_lines(diagnosis, 60).plain
+    assert "no link: 4-5" in links and "4   1 1 1 1 . x 1 1" in links
+    said = next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, 24.0).plain
+    assert "Step 1 of" in said and "asked    14 s ago" in said and "smoke    not run" in said
+    assert "asked" not in next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, None).plain
+
+
+def test_what_no_answer_tells_is_a_dash_and_never_a_number() -> None:
+    diagnosis, _ = _machine("r7-240-display")
+    text = gpu_lines(diagnosis, 100).plain
+    assert "-: not in these answers" in text and " 0 " not in text.splitlines()[1][4:]
+
+
+def test_counts_are_of_verdicts() -> None:
+    diagnosis, _ = _machine("mi300x-8gpu-tired")
+    assert f"{diagnosis.count('unknown')} unknown" in counts(diagnosis, 120).plain
+
+
+def test_enter_and_a_click_lead_to_the_finding() -> None:
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
+        came = []
+
+        async def there() -> None:
+            await until(pilot, lambda: isinstance(app.screen, FindingsPage) and app.screen.row is not None)
+            assert isinstance(app.screen, FindingsPage) and app.screen.row is not None
+            came.append(app.screen.row.check)
+            await pilot.press("1")
+            await seen(pilot)
+
+        await pilot.press("down", "enter")
+        await there()
+        await pilot.click("#found", offset=(3, 2))
+        await there()
+        await pilot.click("#first", offset=(3, 1))
+        await there()
+        return came
+
+    came = driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, NARROW)
+    assert came == ["pcie-link-narrow", "xgmi-links-missing", "ras-uncorrectable"]
+
+
+def test_a_plan_on_a_sick_gpu_says_so_before_everything_else() -> None:
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        await pilot.press("6")
+        await until(pilot, lambda: "not fit" in shown(app) and "Train " in shown(app))
+        return shown(app)
+
+    assert "! gpu 3 is not fit for a job as it is" in driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, WIDE)
