@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.terminal_theme import TerminalTheme
 from textual._compositor import CompositorUpdate
 from textual.binding import Binding, BindingType
 from textual.command import Provider
@@ -20,6 +21,7 @@ from rocdoctor.tui.changed_cells import Difference, ShownCells, erases_in_colour
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import Session
+from rocdoctor.tui.style import ON_DARK, ON_LIGHT, Colour, ansi_colours
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,6 +34,15 @@ def _commands() -> type[Provider]:
     from rocdoctor.tui.palette import Commands
 
     return Commands
+
+
+def _named_colours(theme: TerminalTheme, named: dict[str, Colour]) -> TerminalTheme:
+    """A theme in which names of colours mean ours."""
+    ansi = [(one.red, one.green, one.blue) for one in (theme.ansi_colors[at] for at in range(16))]
+    normal = ansi_colours(named, tuple(ansi[:8]))
+    back, fore = theme.background_color, theme.foreground_color
+    ends = (back.red, back.green, back.blue), (fore.red, fore.green, fore.blue)
+    return TerminalTheme(*ends, normal, ansi[8:])
 
 
 class RocdoctorApp(Session):
@@ -73,6 +84,8 @@ class RocdoctorApp(Session):
         self.changed = ""
         self.wanted: tuple[str, str, str] | None = None
         self._shown_cells = ShownCells(erases_in_colour())
+        self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
+        self.ansi_theme_light = _named_colours(self.ansi_theme_light, ON_LIGHT)
 
     def on_mount(self) -> None:
         """Ask after the first frame."""

@@ -1,31 +1,57 @@
-"""Colours that mean something. Each stands beside a word that says the same, so nothing is lost without them."""
+"""Colours that mean something. Each stands beside a word that says the same, so nothing is lost without them.
+
+No other module of the screens names a colour: NO_COLOR, light themes and terminals of 16 colours are settled here.
+"""
 
 from __future__ import annotations
 
 import os
 
 _AMBER = 0.9  # of a limit
-SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+# Colours would become greys, and red one that is as dark as the screen; "dim" grey on grey.
+_PLAIN = bool(os.environ.get("NO_COLOR"))
+
+WRONG = "bold" if _PLAIN else "bold red"
+RISK = "" if _PLAIN else "yellow"
+GOOD = "" if _PLAIN else "green"
+NOTE = "" if _PLAIN else "cyan"
+UNKNOWN = "italic" if _PLAIN else "dim"
+
+SEVERITY_STYLE = {"error": WRONG, "warning": RISK, "info": NOTE}
 STATE_STYLE = {
-    "pass": "green",
-    "fail": "bold red",
-    "unknown": "magenta",
-    "not-applicable": "dim",
-    "crashed": "bold red",
-    "done": "green",
-    "todo": "bold yellow",
-    "waiting": "dim",
-    "impossible": "bold red",
+    "pass": GOOD,
+    "fail": WRONG,
+    "unknown": UNKNOWN,
+    "not-applicable": UNKNOWN,
+    "crashed": WRONG,
+    "done": GOOD,
+    "todo": "bold" if _PLAIN else "bold yellow",
+    "waiting": UNKNOWN,
+    "impossible": WRONG,
 }
-if os.environ.get("NO_COLOR"):  # colours would become greys, and red one that is as dark as the screen
-    SEVERITY_STYLE = {name: "bold" if "bold" in style else "" for name, style in SEVERITY_STYLE.items()}
-    STATE_STYLE = {name: "bold" if "bold" in style else "" for name, style in STATE_STYLE.items()}
+
+# What the names of colours mean, (red, green, blue): each is read on every background of the themes, also on that of a
+# selected row, and of 16 colours it becomes the one of its name.
+Colour = tuple[int, int, int]
+ON_DARK: dict[str, Colour] = {
+    "red": (255, 123, 114),
+    "yellow": (227, 179, 65),
+    "green": (86, 211, 100),
+    "cyan": (86, 212, 221),
+}
+ON_LIGHT: dict[str, Colour] = {"red": (139, 0, 0), "yellow": (85, 60, 0), "green": (0, 75, 0), "cyan": (0, 71, 79)}
+_ORDER = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+
+
+def ansi_colours(named: dict[str, Colour], kept: tuple[Colour, ...]) -> list[Colour]:
+    """The eight colours of a terminal; ``kept``: those of another theme, for the names that mean nothing here."""
+    return [named.get(name, kept[at]) for at, name in enumerate(_ORDER)]
 
 
 def near_limit(value: float | None, limit: float | None) -> str:
     """The style of a value beside its limit: yellow from nine tenths of it on, red at it."""
     if value is None:
-        return STATE_STYLE["unknown"]
+        return UNKNOWN
     if not limit or value < _AMBER * limit:
         return ""
-    return SEVERITY_STYLE["error" if value >= limit else "warning"]
+    return WRONG if value >= limit else RISK

@@ -22,7 +22,7 @@ class FindingOptions(Options):
     FindingOptions:focus { border: none; }
     FindingOptions > .option-list--option-disabled { color: $foreground; text-style: bold; }
     FindingOptions > .option-list--option-highlighted, FindingOptions:focus > .option-list--option-highlighted {
-        background: $primary-darken-3; color: $text; text-style: bold; }
+        background: $primary 15%; color: $foreground; text-style: bold; }
     """
 
     def __init__(self) -> None:

@@ -12,14 +12,14 @@ from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.smoke.smoke_document import LEGEND, largest, name_of, run_words, signs_of
 from rocdoctor.tui.smoke.run_session import ModeProgress
-from rocdoctor.tui.style import STATE_STYLE
+from rocdoctor.tui.style import GOOD, RISK, STATE_STYLE, WRONG
 
 _NAME = 26
 _CELL = 5
 _MARK = 4
 _NUMBERS = 26
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
-_SIGN_STYLES = {"ok": "green", "FAIL": "bold red", "DEAD": "bold red", "off": "yellow", "lost": "yellow"}
+_SIGN_STYLES = {"ok": GOOD, "FAIL": WRONG, "DEAD": WRONG, "off": RISK, "lost": RISK}
 STATE_WORDS = {
     "pass": "passed: the right numbers on every rank",
     "fail": "FAILED: wrong numbers, or far too late",

@@ -7,6 +7,7 @@ from rich.text import Text
 from rocdoctor.model.printable import one_line
 from rocdoctor.train.smoke.run.request import Request
 from rocdoctor.tui.smoke.run_session import FIGURES, SmokeSession, Trouble
+from rocdoctor.tui.style import STATE_STYLE, WRONG
 
 
 def form_text(request: Request, count: int, frozen: bool) -> Text:
@@ -49,13 +50,13 @@ def state_text(
         return text
     if session is not None and session.state == "cancelled":
         words = f"Cancelled after {session.done} of {len(session.modes)} modes; everything that ran was ended."
-        text.append(words, style="bold yellow")
+        text.append(words, style=STATE_STYLE["todo"])
         return text
     if session is not None and session.state == "failed":
-        text.append(f"The tests could not run: {one_line(session.problem)}", style="bold red")
+        text.append(f"The tests could not run: {one_line(session.problem)}", style=WRONG)
         return text
     if problem is not None:
-        text.append(f"Nothing can be run: {one_line(problem.why)}", style="bold red")
+        text.append(f"Nothing can be run: {one_line(problem.why)}", style=WRONG)
         if problem.remedy:
             text.append(f"\n{one_line(problem.remedy)}")
         return text
@@ -72,7 +73,7 @@ def state_text(
 def _going_on(session: SmokeSession, deadline: str) -> Text:
     text = Text()
     if session.state == "ending":
-        text.append("Ending everything that runs ...", style="bold yellow")
+        text.append("Ending everything that runs ...", style=STATE_STYLE["todo"])
         return text
     seconds = f"{session.elapsed_s:.0f} s"
     if not session.current:

@@ -11,11 +11,13 @@ from rich.text import Text
 from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.insight.gpus.gpu_health import TemperatureReading as Heat
 from rocdoctor.insight.gpus.gpu_health import readings
+from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Known, NotKnown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
+from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, near_limit
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
 from rocdoctor.tui.thermals.sparkline import bar, sparkline
@@ -29,13 +31,13 @@ KIND_WORDS = {
     "power": "a limit of power or current (normal under full load)",
 }
 _STYLES = {
-    "heat": "bold red",
-    "outside": "bold red",
-    "power cap": "yellow",
-    "no answer": "bold red",
-    "unknown": "magenta",
-    "asleep": "cyan",
-    "too hot": "bold red",
+    "heat": WRONG,
+    "outside": WRONG,
+    "power cap": RISK,
+    "no answer": WRONG,
+    "unknown": UNKNOWN,
+    "asleep": NOTE,
+    "too hot": WRONG,
 }
 # Columns that a block of details needs beside another, and the least lines that it has.
 _BLOCK, _LEAST_LINES = 90, 5
@@ -76,7 +78,10 @@ def row(now: GpuNow, width: int) -> Text:
     temp_cell = "unknown"
     if hottest is not None:
         degrees = of_limit(hottest.input_c, hottest.crit_c)
-        temp_cell = f"{one_line(hottest.sensor.label)[: _TEMP - 1 - len(degrees)]} {degrees}"
+        name = one_line(hottest.sensor.label)
+        if len(name) + 1 + len(degrees) > _TEMP:  # "junction 101/100": better than half a name
+            degrees = degrees.replace(" of ", "/")
+        temp_cell = f"{name[: _TEMP - 1 - len(degrees)]} {degrees}"
     cells = (
         str(gpu.index),
         temp_cell,
@@ -93,6 +98,10 @@ def row(now: GpuNow, width: int) -> Text:
     )
     text = _cells(cells, width, bars)
     text.highlight_words(["unknown"], _STYLES["unknown"])
+    hot = near_limit(hottest.input_c, hottest.crit_c) if hottest is not None else ""
+    if hot:
+        start = text.plain.index(temp_cell)
+        text.stylize(hot, start, start + _TEMP + (11 if width >= WIDE else 0))
     word = cells[-1]
     if word in _STYLES:
         text.highlight_words([word], _STYLES[word])
@@ -136,17 +145,17 @@ def detail(now: GpuNow, width: int) -> Text:
         text.append("It sleeps and was left asleep: a question to its driver would wake it.\n")
         return text
     if now.silent_s is not None:
-        text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style="bold red")
+        text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style=WRONG)
     unknown: dict[str, list[str]] = {}
     for name, share, words in values(gpu, unknown):
         text.append(f"{name:<{HEAD}}")
-        text.append(f"{bar(share, _bar_width(width))} ", style="cyan")
+        text.append(f"{bar(share, _bar_width(width))} ", style=_share_style(share) or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
     for line in _history(now.series, width):
         text.append(line + "\n")
     for why, names in unknown.items():
-        text.append(f"unknown: {', '.join(names)}\n  {why}\n", style="magenta")
+        text.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)
     text.rstrip()
     return text
 
@@ -189,6 +198,17 @@ def cpu_line(cpu: CpuSensors, recorded: bool) -> Text:
     return text
 
 
+def no_events(views: Sequence[GpuNow]) -> Text:
+    """What stands where nothing has slowed a GPU down: that counts only where something would tell."""
+    silent = [one.gpu.index for one in views if not (one.counted or isinstance(one.gpu.throttle, Known))]
+    if not silent:
+        return Text("nothing since this screen was opened")
+    if len(silent) == len(views):
+        return Text("unknown: no source here tells when a GPU is slowed down", style=UNKNOWN)
+    said = f"nothing since this screen was opened; unknown of gpu {number_ranges(silent)}, of which no source tells"
+    return Text(said)
+
+
 def event_lines(events: Sequence[Event], names: dict[str, str]) -> Text:
     """Events, newest first; ``names``: how a GPU is called."""
     text = Text()
@@ -196,7 +216,7 @@ def event_lines(events: Sequence[Event], names: dict[str, str]) -> Text:
         when = one.first if one.first == one.last else f"{one.first} to {one.last}"
         text.append(when, style="bold")
         text.append(f"  {one_line(names.get(one.gpu, one.gpu))}  ")
-        text.append(KIND_WORDS[one.kind], style="" if one.kind == "power" else "red")
+        text.append(KIND_WORDS[one.kind], style="" if one.kind == "power" else WRONG)
         often = f", began {one.times} times" if one.times > 1 else ""
         text.append(f": {one_line(', '.join(one.reasons))}{often}{', now' if one.active else ''}\n")
     text.rstrip()
@@ -213,6 +233,11 @@ def main_clock(gpu: Gpu) -> tuple[float | None, float | None]:
 
 
 # -- parts
+
+
+def _share_style(share: float | None) -> str:
+    """Red at a limit, yellow near it."""
+    return near_limit(share, 1.0) if share is not None else ""
 
 
 def _cells(cells: Sequence[str], width: int, bars: Sequence[str]) -> Text:
@@ -257,7 +282,10 @@ def _held_words(now: GpuNow) -> str:
     word = state(now)
     if flags:
         return f"nothing that costs speed; reported: {one_line(', '.join(flags))}"
-    return {"nothing": "nothing", "too hot": "nothing that the driver reports"}.get(word, word)
+    if word == "too hot":
+        told = now.counted or isinstance(now.gpu.throttle, Known)
+        return "nothing that the driver reports" if told else "unknown: it is too hot, and no source tells more"
+    return word
 
 
 def _history(series: Sequence[Reading], width: int) -> list[str]:

@@ -20,11 +20,11 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, row
+from rocdoctor.tui.style import WRONG
+from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, no_events, row
 from rocdoctor.tui.thermals.live_values import (
     DEFAULT_RATE_S,
     RATES_S,
-    Event,
     History,
     Sample,
     Watch,
@@ -113,7 +113,10 @@ class ThermalsPage(Page):
     def show(self, look: Look) -> None:
         """Take the machine; ask what changes where it is this one."""
         host = self.rocdoctor.host
-        if host is not self._host:
+        before = self._host
+        if before is not None and before.kind == host.kind == "live" and before.origin == host.origin:
+            self._host = host  # this machine, asked again: what was seen of it meanwhile stays
+        elif host is not before:
             self._begin(host)
         self._draw()
         self._tick()
@@ -121,7 +124,7 @@ class ThermalsPage(Page):
     def _begin(self, host: Host) -> None:
         """Another host: nothing of the one before is kept but the rate."""
         self._host, self._history, self._trouble, self._cpu = host, History(), "", CpuSensors()
-        self._watch = Watch(lambda: _fresh(host)) if host.kind == "live" else None
+        self._watch = Watch(lambda: _fresh(self._host or host)) if host.kind == "live" else None
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None
@@ -244,7 +247,8 @@ class ThermalsPage(Page):
         line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")
         self.query_one("#cpu", Static).update(line)
         names = {key(one): one.label for one in self._gpus}
-        self.query_one("#log", Static).update(self._events(self._history.events, names))
+        events = self._history.events
+        self.query_one("#log", Static).update(event_lines(events, names) if events else no_events(views))
         self._draw_detail(views)
         self._draw_state()
 
@@ -253,10 +257,6 @@ class ThermalsPage(Page):
         diagnosis = self.look.diagnosis
         known = bool(self._gpus) or (diagnosis is not None and bool(diagnosis.machine.gpus))
         self.query_one("#events", VerticalScroll).display = known and self.rocdoctor.host.kind == "live"
-
-    @staticmethod
-    def _events(events: Sequence[Event], names: dict[str, str]) -> Text:
-        return event_lines(events, names) if events else Text("nothing since this screen was opened")
 
     def _draw_detail(self, views: Sequence[GpuNow]) -> None:
         at = self.query_one("#gpus", OptionList).highlighted or 0
@@ -274,10 +274,10 @@ class ThermalsPage(Page):
         sample = self._history.sample
         text = Text()
         if self._trouble:
-            text.append(f"Cannot look: {one_line(self._trouble)}. Press n to try again.", style="bold red")
+            text.append(f"Cannot look: {one_line(self._trouble)}. Press n to try again.", style=WRONG)
             return text
         for name, seconds in self._silence().items():
-            text.append(f"no answer from {name} since {seconds:.0f} s. ", style="bold red")
+            text.append(f"no answer from {name} since {seconds:.0f} s. ", style=WRONG)
         if self._rate_s:
             text.append(f"Looking every {self._rate_s:g} s; " if self._rate_s != 1 else "Looking every second; ")
         else:

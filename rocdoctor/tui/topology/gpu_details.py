@@ -15,7 +15,7 @@ from rocdoctor.model.facts import Gpu, Machine, Nic, PcieHop
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.units import binary_size
-from rocdoctor.tui.style import SEVERITY_STYLE
+from rocdoctor.tui.style import NOTE, SEVERITY_STYLE
 from rocdoctor.tui.topology import labels
 from rocdoctor.tui.topology.check_notes import about
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
@@ -142,7 +142,7 @@ def _limb(page: _Page, limb: Limb, word: str) -> None:
         f"{rate:.1f} GB/s" if rate is not None else "",
     ]
     said += ["inside the card" if limb.inside else ""]
-    parts = phrases(", ".join(one for one in said if one), "cyan")
+    parts = phrases(", ".join(one for one in said if one), NOTE)
     page.say(parts + (atoms(f"({word})", "bold") if word else []), "  │ ", "  │ ")
     for fact in (link.speed_gt_s, link.width):
         if isinstance(fact, Unknown) and fact.reason == "undecided":  # the two ends differ

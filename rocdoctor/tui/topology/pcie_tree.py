@@ -11,7 +11,7 @@ from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Gpu, Machine, Nic
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.style import SEVERITY_STYLE
+from rocdoctor.tui.style import NOTE, SEVERITY_STYLE
 from rocdoctor.tui.topology import labels
 from rocdoctor.tui.topology.check_notes import CheckNote, Notes
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
@@ -173,7 +173,7 @@ def _link(drawer: _Drawer, branch: Branch) -> tuple[list[Atom], list[Atom]]:
     could = could_words(limb.link)
     figures = [now_words(limb.link), could, "inside the card" if limb.inside else ""]
     said = [part for part in figures if part]
-    parts = [Atom(text + ("," if at < len(said) else "]"), "cyan") for at, text in enumerate(said, start=1)]
+    parts = [Atom(text + ("," if at < len(said) else "]"), NOTE) for at, text in enumerate(said, start=1)]
     parts = [Atom("─[", "dim"), replace(parts[0], tight=True), *parts[1:], Atom("─", "dim", tight=True)]
     noted: list[Atom] = []
     found = drawer.notes.limbs.get(limb.key, [])

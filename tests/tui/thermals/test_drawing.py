@@ -15,7 +15,8 @@ from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Fan, Gpu, Power, Temperature
 from rocdoctor.train.smoke.figures.sampler import reading_of
-from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, detail, details, event_lines, header, row, state
+from rocdoctor.tui.style import WRONG
+from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, detail, details, event_lines, header, no_events, row, state
 from rocdoctor.tui.thermals.live_values import Event
 from rocdoctor.tui.thermals.sparkline import bar, sparkline
 from tests.kit import ROOT, amd_gpu, k, nvidia_gpu, u
@@ -224,3 +225,17 @@ def test_hostile_names_drive_no_terminal() -> None:
     shown = text_of(gpu) + row(GpuNow(gpu), 77).plain
     assert "\x1b" not in shown
     assert "\x07" not in shown
+
+
+def test_a_temperature_of_three_digits_keeps_the_name_and_is_red_beside_its_limit() -> None:
+    now = GpuNow(card(temps=(Temperature("junction", k(101.0), k(100.0)),), throttle=u("no source")))
+    line = row(now, 77)
+    assert "junction 101/100" in line.plain
+    assert any(span.style == WRONG and "101" in line.plain[span.start : span.end] for span in line.spans)
+    assert line.plain.rstrip().endswith("too hot")
+    # Where no source tells of throttling, nothing may say that there is none.
+    assert "unknown: it is too hot, and no source tells more" in detail(now, 100).plain
+    assert no_events([now]).plain.startswith("unknown")
+    told = GpuNow(amd_gpu(throttle=()))
+    assert no_events([told]).plain == "nothing since this screen was opened"
+    assert "unknown of gpu" in no_events([told, now]).plain
