@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from rocdoctor.host.live.device_events import DeviceEvent
 
 
+_LEAVE_S = 4.0  # for a second press
+
+
 def _commands() -> type[Provider]:
     """The commands of the palette, loaded when it opens."""
     from rocdoctor.tui.palette import Commands
@@ -43,6 +46,12 @@ def _named_colours(theme: TerminalTheme, named: dict[str, Colour]) -> TerminalTh
     back, fore = theme.background_color, theme.foreground_color
     ends = (back.red, back.green, back.blue), (fore.red, fore.green, fore.blue)
     return TerminalTheme(*ends, normal, ansi[8:])
+
+
+def _copied(what: str, program: str) -> str:
+    if program:
+        return f"copied {what} ({program})"
+    return f"sent {what} to the terminal, which copies it if it allows that (OSC 52)"
 
 
 class RocdoctorApp(Session):
@@ -66,6 +75,7 @@ class RocdoctorApp(Session):
         Binding("b", "earlier", "Back", show=False),
         Binding("ctrl+p", "command_palette", "Commands", show=False),
         Binding("ctrl+l", "repaint", "Draw anew", show=False),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False),
         Binding("q", "quit", "Quit"),
     ]
 
@@ -82,6 +92,8 @@ class RocdoctorApp(Session):
         self._reading_in: Background[None] | None = None
         self._hears_devices = False
         self.changed = ""
+        self._copying: Background[str] | None = None
+        self._leave_asked = False
         self.wanted: tuple[str, str, str] | None = None
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
@@ -179,6 +191,17 @@ class RocdoctorApp(Session):
                     page.fit()
         await self.switch_mode(module)
 
+    def copy(self, text: str, what: str) -> None:
+        """To the clipboard; say what came of it, ``what`` being its name."""
+        self.copy_to_clipboard(text)
+
+        def work(task: Background[str]) -> str:
+            from rocdoctor.host.live.clipboard import put
+
+            return "" if self.is_headless else put(text)
+
+        self._copying = Background(self, work, lambda program: self.notify(_copied(what, program), markup=False))
+
     async def show_finding(self, key: tuple[str, str, str]) -> None:
         """Go to a finding, by the key of its row."""
         self.wanted = key
@@ -194,6 +217,34 @@ class RocdoctorApp(Session):
         """Ask everything again."""
         self.host = self._again()
         self.examine()
+
+    async def action_quit(self) -> None:
+        """Leave; what is at work is ended at the second press only."""
+        work = [page.holds for page in self._pages() if page.holds]
+        if work and not self._leave_asked:
+            self._leave_asked = True
+            self.notify(f"{work[0]}: q again ends that and leaves", severity="warning", markup=False)
+            self.set_timer(_LEAVE_S, self._stay)
+            return
+        await super().action_quit()
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C: leave at the second press."""
+        if self._leave_asked:
+            self.exit()
+            return
+        self._leave_asked = True
+        work = [f"{page.holds}; " for page in self._pages() if page.holds]
+        words = f"{''.join(work[:1])}ctrl+c again leaves rocdoctor, as q does"
+        self.notify(words, timeout=_LEAVE_S, markup=False)
+        self.set_timer(_LEAVE_S, self._stay)
+
+    def _stay(self) -> None:
+        self._leave_asked = False
+
+    def _pages(self) -> list[Page]:
+        """The screens that were opened."""
+        return [one for stack in self._screen_stacks.values() for one in stack if isinstance(one, Page)]
 
     def action_repaint(self) -> None:
         """Draw everything anew: something else wrote to the terminal."""

@@ -128,7 +128,7 @@ class Page(Screen[None]):
         yield AreaBar(self.AREA)
         with Container(id="body"):
             yield from self.body()
-        yield Static("", id="too-small")
+        yield Static("", id="too-small", markup=False)
         footer = Footer(show_command_palette=False)
         footer.compact = self.app.size.width < _USUAL
         yield footer
@@ -172,6 +172,11 @@ class Page(Screen[None]):
         for name, columns in self.ROOMY.items():
             self.set_class(size.width >= columns, name)
 
+    @property
+    def holds(self) -> str:
+        """What is at work here that leaving would end, in words; "" for nothing."""
+        return ""
+
     def offers(self, binding: Binding) -> bool:
         """Whether a key does something on this screen now."""
         return bool(self.check_action(binding.action.partition("(")[0], ()))
@@ -185,12 +190,24 @@ class Page(Screen[None]):
         self._stale = False
         self.query_one(StateLine).say(self.rocdoctor.host.origin, self.look)
         self.show(self.look)
+        if self.has_class("small"):
+            self.adapt()
+
+    def _headline(self) -> list[str]:
+        """What a terminal of any size has room for: what is wrong, and what to do."""
+        look = self.look
+        if look.diagnosis is None:
+            return ["Looking ..."]
+        from rocdoctor.tui.story import story
+
+        told = story(look.diagnosis, look.setup, look.preliminary)
+        return [one_line(one) for one in (told.heading.upper(), *told.lines)]
 
     def adapt(self) -> None:
         """Show and hide parts for the room that there is; called before the first layout and for each new size."""
         size = self.app.size
         self.query_one(Footer).compact = size.width < _USUAL
         if self.has_class("small"):
-            words = f"This terminal has {size.width} x {size.height} characters; the screens need "
-            words += f"{SMALLEST[0]} x {SMALLEST[1]}. Make it larger, or press t for the report as text, q to leave."
-            self.query_one("#too-small", Static).update(words)
+            words = f"{size.width} x {size.height} characters are too few for the screens, which need "
+            words += f"{SMALLEST[0]} x {SMALLEST[1]}: t shows the report as text, q leaves."
+            self.query_one("#too-small", Static).update("\n".join([*self._headline(), "", words]))

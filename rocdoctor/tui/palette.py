@@ -100,8 +100,7 @@ def copy_first(app: Session) -> None:
 
     command = clean(headline(app.look.diagnosis).command) if app.look.diagnosis else ""
     if command:
-        app.copy_to_clipboard(command)
-        app.notify("copied: " + command, markup=False)
+        app.copy(command, command)
     else:
         app.notify("there is no command to copy")
 

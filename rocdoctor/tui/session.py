@@ -37,6 +37,10 @@ class Session(App[None]):
         """Go to a screen."""
         raise NotImplementedError
 
+    def copy(self, text: str, what: str) -> None:
+        """To the clipboard; say what came of it, ``what`` being its name."""
+        raise NotImplementedError
+
     async def show_finding(self, key: tuple[str, str, str]) -> None:
         """Go to a finding, by the key of its row."""
         raise NotImplementedError

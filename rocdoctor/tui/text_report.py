@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
@@ -27,6 +28,11 @@ def show_text(app: Session) -> None:
     text = report_text(app, app.size.width)
     try:
         with app.suspend():
-            page(text)
+            # Ctrl+C belongs to the pager meanwhile. A function, since a pager would inherit that signals are ignored.
+            before = signal.signal(signal.SIGINT, lambda number, frame: None)
+            try:
+                page(text)
+            finally:
+                signal.signal(signal.SIGINT, before)
     except SuspendNotSupported:
         app.notify("this terminal cannot leave the screens; run: rocdoctor check")

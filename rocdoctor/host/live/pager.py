@@ -12,6 +12,8 @@ from rocdoctor.host import output
 from rocdoctor.host.live.programs import find_program, interpreter_environment
 from rocdoctor.host.live.trust import privileged
 
+_PROMPT = "q returns to the screens, space scrolls, / searches"
+
 
 def page(text: str) -> None:
     """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
@@ -20,7 +22,7 @@ def page(text: str) -> None:
     if program is not None:
         with contextlib.suppress(OSError):
             # -X: what was read stays on the terminal.
-            environment = {**interpreter_environment(os.environ), "LESS": "-X", "LESSSECURE": "1"}
+            environment = {**interpreter_environment(os.environ), "LESS": f"-X -Ps{_PROMPT}$", "LESSSECURE": "1"}
             subprocess.run([program, *chosen[1:]], input=text.encode(), env=environment, check=False)
             return
     output.show(text + "\nPress Enter to return to the screens.", flush=True)

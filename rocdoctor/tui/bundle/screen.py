@@ -222,8 +222,7 @@ class BundlePage(Page):
         if self._path is None:
             self.notify("nothing is written yet (w writes)")
         else:
-            self.app.copy_to_clipboard(str(self._path))
-            self.notify(f"copied: {one_line(str(self._path))}", markup=False)
+            self.rocdoctor.copy(str(self._path), one_line(str(self._path)))
 
     def action_write(self) -> None:
         """Ask where, and write."""

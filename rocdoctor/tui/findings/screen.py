@@ -296,9 +296,8 @@ class FindingsPage(Page):
     # -- what can be done with a finding
 
     def copy(self, text: str, what: str) -> None:
-        """To the clipboard, and say so."""
-        self.app.copy_to_clipboard(text)
-        self.notify(f"copied {what}", markup=False)
+        """To the clipboard, and say what came of it."""
+        self.rocdoctor.copy(text, what)
 
     def action_copy_fix(self) -> None:
         """The command of the fix."""

@@ -32,11 +32,6 @@ _PANELS = (("gpus", "GPUs"), ("links", "links between GPUs"), ("next", "next"))
 class FoundRows(Rows):
     """The findings, a line each: Enter or one click leads to one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "move(1)", show=False),
-        Binding("k", "move(-1)", show=False),
-    ]
-
     def on_click(self, event: Click) -> None:
         """Choose the row under the pointer."""
         place = event.get_content_offset(self)
@@ -189,5 +184,4 @@ class OverviewPage(Page):
 
     def action_copy(self) -> None:
         """The command to do first, to the clipboard."""
-        self.app.copy_to_clipboard(self._command())
-        self.notify("copied: " + self._command(), markup=False)
+        self.rocdoctor.copy(self._command(), self._command())

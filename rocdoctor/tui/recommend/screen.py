@@ -274,8 +274,7 @@ class RecommendPage(Page):
             return
         targets = self._files.targets if self.view == "files" else ()
         line = command(self._of, source, targets, FOLDER)
-        self.app.copy_to_clipboard(line)
-        self.notify("copied: " + one_line(line), markup=False)
+        self.rocdoctor.copy(line, one_line(line))
 
     def action_search(self) -> None:
         """Type words of a model's name."""

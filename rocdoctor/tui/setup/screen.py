@@ -185,8 +185,7 @@ class SetupPage(Page):
             return
         from rocdoctor.repair.setup.command_lines import typed
 
-        self.app.copy_to_clipboard("\n".join(typed(step.actions, _sudo())))
-        self.notify(f"copied the commands of: {step.title}", markup=False)
+        self.rocdoctor.copy("\n".join(typed(step.actions, _sudo())), f"the commands of: {step.title}")
 
 
 def _sudo() -> bool:

@@ -60,7 +60,7 @@ class SmokePage(Page):
         Binding("f", "change('full')", "Set: quick or full", show=False),
         Binding("plus", "change('more')", "More ranks", show=False),
         Binding("minus", "change('fewer')", "Fewer ranks", show=False),
-        Binding("k", "change('backend')", "Back end", show=False),
+        Binding("e", "change('backend')", "Back end", show=False),
         Binding("d", "change('device')", "Device", show=False),
         Binding("g", "change('figures')", "Figures", show=False),
     ]
@@ -69,7 +69,7 @@ class SmokePage(Page):
         ("a", "all modes of the set"),
         ("f", "the set: quick or full"),
         ("+, -", "more or fewer ranks; below one the machine decides"),
-        ("k", "back end: auto, nccl, gloo"),
+        ("e", "back end: auto, nccl, gloo"),
         ("d", "device: auto, or the CPU alone"),
         ("g", "measure figures too: how fast this machine is"),
         ("tab", "to the details, which scroll"),
@@ -140,6 +140,11 @@ class SmokePage(Page):
     @property
     def _going_on(self) -> bool:
         return self._session is not None and self._session.going_on
+
+    @property
+    def holds(self) -> str:
+        """A run."""
+        return "smoke tests are running" if self._going_on else ""
 
     def _trouble(self) -> Trouble | None:
         diagnosis = self.look.diagnosis

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 
 
@@ -10,6 +13,11 @@ class Options(OptionList):
 
     Textual scrolls once, when an option is highlighted: a list that is laid out anew afterwards may hide it.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+    ]
 
     def on_resize(self) -> None:
         """Scroll once the new size is laid out."""

@@ -23,6 +23,8 @@ class Rows(ScrollView, can_focus=True):
     """``count`` rows, each drawn by ``draw(index, width)`` in one line; with a cursor unless it is only to be read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "move(-1)", "Up", show=False),
+        Binding("j", "move(1)", "Down", show=False),
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
