@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +20,7 @@ from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import Difference, ShownCells, erases_in_colour
+from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import Session
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rocdoctor.host.live.device_events import DeviceEvent
+    from rocdoctor.model.finding import Diagnosis
 
 
+_MOST_NEWS = 3  # lines at once
 _LEAVE_S = 4.0  # for a second press
 
 
@@ -94,6 +99,8 @@ class RocdoctorApp(Session):
         self.changed = ""
         self._copying: Background[str] | None = None
         self._leave_asked = False
+        self._again_look: Background[tuple[Host, Look]] | None = None
+        self.unseen = 0
         self.wanted: tuple[str, str, str] | None = None
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
@@ -105,6 +112,7 @@ class RocdoctorApp(Session):
         gc.set_threshold(5000, 10, 100)
         self.app_resume_signal.subscribe(self, lambda _: self._shown_cells.forget(), immediate=True)
         self.call_after_refresh(self._begin)
+        self.set_interval(EVERY_S, self._look_again)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write what differs from what the terminal shows; a line of what Textual calls for each update."""
@@ -129,11 +137,16 @@ class RocdoctorApp(Session):
         self.drawn = True
         self.examine()
 
-    def examine(self) -> None:
-        """Look at the host from the beginning."""
+    def examine(self, renew: bool = False) -> None:
+        """Look at the host from the beginning; ``renew``: what is known stays until it is known anew."""
+        if self._again_look is not None:
+            self._again_look.cancel()
+            self._again_look = None
         if self._work is not None:
             self._work.cancel()
-        self.look = Look()
+        before = self.look
+        kept = renew and before.diagnosis is not None
+        self.look = replace(before, phase="asking", waiting=(), renewing=True) if kept else Look()
         self.changed = ""
         host, smoke = self.host, ""
         if self._smoke is not None and self._smoke[0] is host:
@@ -145,6 +158,11 @@ class RocdoctorApp(Session):
         self._work = Background(self, work)
 
     def _seen(self, look: Look) -> None:
+        if self.look.renewing and (look.busy or look.diagnosis is None) and look.phase != "failed":
+            self.look = replace(self.look, phase=look.phase, waiting=look.waiting)
+            return
+        if self.look.renewing and self.look.diagnosis is not None and look.diagnosis is not None:
+            self._tell_news(self.look.diagnosis, look.diagnosis)
         self.look = look
         if look.diagnosis is not None and self._reading_in is None:  # before, it would hold up the report
             self._reading_in = Background(self, self._read_in, lambda _: gc.freeze())
@@ -154,10 +172,53 @@ class RocdoctorApp(Session):
                 self._hears_devices = True
                 self._hear_devices()
 
+    def _look_again(self) -> None:
+        """Read the live machine anew, unless somebody is at work with it."""
+        busy = self._again_look is not None or any(page.holds for page in self._pages())
+        if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
+            return
+        host, smoke = self.host, self._smoke[1].question if self._smoke and self._smoke[0] is self.host else ""
+
+        def work(task: Background[tuple[Host, Look]]) -> tuple[Host, Look]:
+            from rocdoctor.tui.live import look_again
+
+            return look_again(host, smoke, lambda: task.cancelled)
+
+        def failed(error: Exception) -> None:
+            self._again_look = None
+
+        self._again_look = Background(self, work, lambda found: self._saw_again(*found), failed)
+
+    def _saw_again(self, host: Host, look: Look) -> None:
+        from rocdoctor.tui.live import same_verdicts, with_values
+
+        self._again_look = None
+        before = self.look.diagnosis
+        if look.diagnosis is None or before is None or self.look.busy:
+            return
+        if same_verdicts(before, look.diagnosis):
+            self.look = with_values(self.look, look)
+            return
+        self._tell_news(before, look.diagnosis)
+        self.host, self.look = host, look
+
+    def _tell_news(self, before: Diagnosis, now: Diagnosis) -> None:
+        """Say what is found now that was not, with the time; the bar of screens counts it until Findings is seen."""
+        from rocdoctor.tui.live import news
+
+        found = news(before, now)
+        clock = time.strftime("%H:%M:%S")
+        for check, subject, message in found.new[:_MOST_NEWS]:
+            self.notify(f"{clock} new: {check} on {subject}: {message}", severity="warning", timeout=30, markup=False)
+        for check, subject, _ in found.gone[:_MOST_NEWS]:
+            self.notify(f"{clock} not found any more: {check} on {subject}", timeout=15, markup=False)
+        self.unseen += len(found.new)
+
     def _hear_devices(self) -> None:
         from rocdoctor.tui.device_changes import watch, words
 
         def told(event: DeviceEvent) -> None:
+            self.call_later(self._look_again)
             if self.host.kind == "live" and not self.changed and not self.look.busy:
                 self.changed = words(event)
                 self.notify(f"{self.changed}: r asks again", severity="warning", timeout=60, markup=False)
@@ -170,7 +231,7 @@ class RocdoctorApp(Session):
     def with_smoke(self, answer: Answer) -> None:
         """Judge the machine again together with the results of smoke tests."""
         self._smoke = (self.host, answer)
-        self.examine()
+        self.examine(renew=True)
 
     def open(self, host: Host) -> None:
         """Look at other evidence; ``action_earlier`` returns to what was open before."""
@@ -189,6 +250,8 @@ class RocdoctorApp(Session):
             for page in self.get_screen_stack(module):
                 if isinstance(page, Page):
                     page.fit()
+        if module == "findings":
+            self.unseen = 0
         await self.switch_mode(module)
 
     def copy(self, text: str, what: str) -> None:
@@ -216,7 +279,7 @@ class RocdoctorApp(Session):
     def action_reload(self) -> None:
         """Ask everything again."""
         self.host = self._again()
-        self.examine()
+        self.examine(renew=True)
 
     async def action_quit(self) -> None:
         """Leave; what is at work is ended at the second press only."""

@@ -15,6 +15,7 @@ from rocdoctor.host.base import Answer, Host, Kind
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
+    from rocdoctor.model.facts import Machine
     from rocdoctor.model.finding import Diagnosis
     from rocdoctor.repair.setup.plan import SetupPlan
 
@@ -22,7 +23,7 @@ Phase = Literal["asking", "judging", "done", "failed"]
 
 # Programs that have not answered by then are shown as waited for, and what is known is judged without them.
 PATIENCE_S = 0.8
-_SLOW = ("run ", "python ", "smoke ")
+SLOW = ("run ", "python ", "smoke ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Look:
     ``waiting`` are the questions that are still open; ``titles`` the first lines of the checks' manual pages;
     ``problem`` the reason of a failure; ``setup`` what is left for training with PyTorch, None while it is not known;
     ``asked`` when the answers were there, on the clock of ``time.monotonic``.
+    ``now``: the machine as it was read since, where that is judged alike; ``renewing``: it is asked anew meanwhile.
     """
 
     phase: Phase = "asking"
@@ -44,6 +46,8 @@ class Look:
     seconds: float = 0.0
     setup: SetupPlan | None = None
     asked: float | None = None
+    now: Machine | None = None
+    renewing: bool = False
 
     @property
     def busy(self) -> bool:
@@ -62,7 +66,7 @@ class ImpatientHost:
         self._until = time.monotonic() + patience_s
 
     def ask(self, question: str) -> Answer:
-        if not question.startswith(_SLOW) or self.kind != "live":
+        if not question.startswith(SLOW) or self.kind != "live":
             return self.inner.ask(question)
         said: list[Answer] = []
         answered = threading.Event()
@@ -85,8 +89,13 @@ class ImpatientHost:
         return self.inner.available()
 
 
-def examine(host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bool], smoke: str = "") -> None:
-    """Ask, judge, tell: first without the programs that are slow to answer, then with them. Never raises."""
+def examine(
+    host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bool], smoke: str = "", patient: bool = False
+) -> None:
+    """Ask, judge, tell: first without the programs that are slow to answer, then with them. Never raises.
+
+    ``patient``: wait for all of them at once.
+    """
     began = time.monotonic()
     look = Look()
     try:
@@ -95,7 +104,7 @@ def examine(host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bo
         from rocdoctor.judging.diagnose import diagnose
         from rocdoctor.service.session import chosen_checks
 
-        impatient = ImpatientHost(host)
+        impatient = ImpatientHost(host, threading.TIMEOUT_MAX if patient else PATIENCE_S)
         machine, now = collect(impatient, smoke=smoke), time.monotonic()
         checks, problems = chosen_checks((), ())
         look = replace(look, titles={one.name: one.title for one in checks}, checks=len(checks))

@@ -19,6 +19,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
+from rocdoctor.tui.style import RISK
 
 SMALLEST = (60, 16)
 _NARROW = 100
@@ -36,6 +37,8 @@ class StateLine(Static):
             words = f"waiting for {one_line(names[0])}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
         text = Text(" rocdoctor ", style="reverse", no_wrap=True, overflow="ellipsis")
         text.append(f" {one_line(origin)} ", style="bold not reverse")
+        if look.renewing:
+            words = f"asking again; {words}" if look.waiting else "asking again"
         if words:
             text.append(f" {words} ...", style="not reverse")
         self.update(text)
@@ -47,6 +50,7 @@ class AreaBar(Static):
     def __init__(self, current: str) -> None:
         super().__init__()
         self.current = current
+        self.unseen = 0
         self._ends: list[tuple[int, str]] = []
 
     def on_mount(self) -> None:
@@ -65,6 +69,8 @@ class AreaBar(Static):
             name = area.name if width >= _NARROW else area.short if here else area.short[:longest]
             text.append(f"{key} ", style="bold" if here else "dim")
             text.append(f"{name}", style="bold reverse" if here else "")
+            if area.module == "findings" and self.unseen:
+                text.append(f" !{self.unseen} new", style=RISK)
             text.append(" " if width < _NARROW else "  ")
             self._ends.append((text.cell_len, area.module))
         self.update(text)
@@ -189,6 +195,11 @@ class Page(Screen[None]):
     def _update(self) -> None:
         self._stale = False
         self.query_one(StateLine).say(self.rocdoctor.host.origin, self.look)
+        bar = self.query_one(AreaBar)
+        if bar.unseen != self.rocdoctor.unseen:
+            bar.unseen = self.rocdoctor.unseen
+            bar.draw()
+        self.query_one("#body").set_class(self.look.renewing, "renewing")
         self.show(self.look)
         if self.has_class("small"):
             self.adapt()

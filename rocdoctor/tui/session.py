@@ -18,6 +18,8 @@ class Session(App[None]):
     """What has happened to a GPU of this machine since it was asked; "" for nothing."""
     wanted: tuple[str, str, str] | None
     """The row that the screen of findings is to show when it is seen next."""
+    unseen: int
+    """Findings that appeared since the screen of findings was seen."""
     drawn: bool
     """The first frame is on the terminal, in the colours of the theme."""
 

@@ -127,9 +127,9 @@ def test_the_dashboard_says_how_each_gpu_stands() -> None:
     assert "no finding" in lines[1] and "x16" in lines[1]
     links = link_lines(diagnosis, 60).plain
     assert "no link: 4-5" in links and "4   1 1 1 1 . x 1 1" in links
-    said = next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, 24.0).plain
-    assert "Step 1 of" in said and "asked    14 s ago" in said and "smoke    not run" in said
-    assert "asked" not in next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, None).plain
+    said = next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, "14:02:11").plain
+    assert "Step 1 of" in said and "read     14:02:11, every 15 s" in said and "smoke    not run" in said
+    assert "read " not in next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, "").plain
 
 
 def test_what_no_answer_tells_is_a_dash_and_never_a_number() -> None:

@@ -10,6 +10,7 @@ from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.text import wrap
+from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.story import GpuStanding, next_step, standings
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, near_limit
@@ -112,8 +113,8 @@ def _sign(kind: str) -> str:
     return {NONE: "x", OPEN: "?"}.get(kind, kind[0])
 
 
-def next_lines(look: Look, width: int, seconds_now: float | None) -> Text:
-    """Set-up's next step, the state of smoke tests, and how old the answers are."""
+def next_lines(look: Look, width: int, clock: str) -> Text:
+    """Set-up's next step, the state of smoke tests, and when a live machine was read last (``clock``)."""
     text = Text()
     if look.setup is not None:
         step = next_step(look.setup)
@@ -121,8 +122,8 @@ def next_lines(look: Look, width: int, seconds_now: float | None) -> Text:
         _labelled(text, "set-up", f"{said} (key 7)", width)
     if look.diagnosis is not None:
         _labelled(text, "smoke", f"{smoke_words(look.diagnosis)} (key 5)", width)
-    if seconds_now is not None and look.asked is not None:
-        _labelled(text, "asked", f"{age_words(max(0.0, seconds_now - look.asked))} ago (r asks again)", width)
+    if clock:
+        _labelled(text, "read", f"{clock}, every {EVERY_S:.0f} s; r asks programs anew too", width)
     text.rstrip()
     return text
 
@@ -138,13 +139,6 @@ def smoke_words(diagnosis: Diagnosis) -> str:
         return f"{len(wrong)} of {len(results)} modes failed: {names}"
     right = sum(one.state == "pass" for one in results)
     return f"{right} of {len(results)} modes computed the right numbers"
-
-
-def age_words(seconds: float) -> str:
-    """A time that has passed, in one unit."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
 
 
 def _unknown_step(look: Look) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -133,11 +134,14 @@ class OverviewPage(Page):
         self.query_one("#counts", FlowText).set(partial(drawing.counts, diagnosis))
         self.query_one("#card", FlowText).set(partial(drawing.card, diagnosis))
         self.query_one("#unknown", FlowText).set(partial(drawing.unknown, diagnosis))
-        self.query_one("#gpus", FlowText).set(partial(dashboard.gpu_lines, diagnosis))
+        seen = diagnosis if look.now is None else replace(diagnosis, machine=look.now)
+        self.query_one("#gpus", FlowText).set(partial(dashboard.gpu_lines, seen))
         self.query_one("#links", FlowText).display = len(diagnosis.machine.gpus) > 1
         self.query_one("#links", FlowText).set(partial(dashboard.link_lines, diagnosis))
-        now = time.monotonic() if self.rocdoctor.host.kind == "live" else None
-        self.query_one("#next", FlowText).set(lambda width: dashboard.next_lines(look, width, now))
+        clock = ""
+        if self.rocdoctor.host.kind == "live" and look.asked is not None:
+            clock = time.strftime("%H:%M:%S", time.localtime(time.time() - (time.monotonic() - look.asked)))
+        self.query_one("#next", FlowText).set(lambda width: dashboard.next_lines(look, width, clock))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There may be nothing to copy, and nothing to open."""

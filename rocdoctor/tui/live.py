@@ -1,0 +1,95 @@
+"""Looks at a live machine again and again: what files and the kernel log tell; programs keep what they said.
+
+Asking programs anew costs seconds; files are read in a few hundredths of one. A GPU that sleeps is left asleep, since
+it is asked in the same way as before. Without Textual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.tui.look import SLOW, Look, examine
+
+if TYPE_CHECKING:
+    from rocdoctor.model.finding import Diagnosis
+
+EVERY_S = 15.0
+_QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well
+
+
+def kept_answers(host: Host) -> dict[str, Answer]:
+    """What was answered so far, as far as this host has a record of it."""
+    from rocdoctor.host.overlay import OverlayHost
+    from rocdoctor.host.recorder import Recorder
+
+    if isinstance(host, OverlayHost):
+        return {**kept_answers(host.inner), **host.answers}
+    return dict(host.answers) if isinstance(host, Recorder) else {}
+
+
+def watched(host: Host) -> Host:
+    """The same machine, asked anew but for programs that take long."""
+    from rocdoctor.host.overlay import OverlayHost
+    from rocdoctor.host.supervised.supervised_host import fresh
+
+    inner = host.inner if isinstance(host, OverlayHost) else host
+    kept = {
+        question: answer
+        for question, answer in kept_answers(host).items()
+        if question.startswith(SLOW) and not question.startswith(_QUICK)
+    }
+    return OverlayHost(fresh(inner), kept)
+
+
+def look_again(host: Host, smoke: str, cancelled: Callable[[], bool]) -> tuple[Host, Look]:
+    """(the host that was asked, what is known now)."""
+    asked, looks = watched(host), [Look()]
+    examine(asked, looks.append, cancelled, smoke, patient=True)
+    return asked, looks[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is found now and was not before, and what is found no more: (check, subject, message) each."""
+
+    new: tuple[tuple[str, str, str], ...] = ()
+    gone: tuple[tuple[str, str, str], ...] = ()
+
+
+def news(before: Diagnosis, now: Diagnosis) -> News:
+    """What differs for a person; another value in the same finding does not."""
+    old, new = _found(before), _found(now)
+    return News(
+        tuple(one for key, one in new.items() if key not in old),
+        tuple(one for key, one in old.items() if key not in new),
+    )
+
+
+def _found(diagnosis: Diagnosis) -> dict[tuple[str, str], tuple[str, str, str]]:
+    return {
+        (one.check, one.subject.label): (one.check, one.subject.label, one.finding.message)
+        for one in diagnosis.verdicts
+        if one.finding is not None
+    }
+
+
+def same_verdicts(before: Diagnosis, now: Diagnosis) -> bool:
+    """Whether all is judged as it was."""
+    return before.verdicts == now.verdicts or [*map(_said, before.verdicts)] == [*map(_said, now.verdicts)]
+
+
+def _said(verdict: object) -> tuple[object, ...]:
+    from rocdoctor.model.finding import Verdict
+
+    assert isinstance(verdict, Verdict)
+    message = verdict.finding.message if verdict.finding is not None else ""
+    return verdict.check, verdict.subject, verdict.state, message
+
+
+def with_values(look: Look, seen: Look) -> Look:
+    """The same diagnosis with the values of now: screens that work with the diagnosis need not begin anew."""
+    machine = seen.diagnosis.machine if seen.diagnosis is not None else None
+    return replace(look, now=machine, asked=seen.asked)

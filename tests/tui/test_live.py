@@ -1,0 +1,119 @@
+"""A machine that changes while the screens are open: what is new is told, what was known stays until it is replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from rocdoctor.host.base import Answer
+from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.host.recorder import Recorder
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.live import kept_answers, watched
+from rocdoctor.tui.overview.screen import OverviewPage
+from tests.tui.kit import driven, shown, until
+from tests.tui.thermals.live_kit import LiveFixture
+
+_WIDTH = "read /sys/bus/pci/devices/{}/current_link_width"
+WIDE = (200, 60)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the app tells in its corner."""
+    words: list[str] = []
+    monkeypatch.setattr(RocdoctorApp, "notify", lambda self, text, **_: words.append(text))
+    return words
+
+
+def _narrow(host: LiveFixture, width: str) -> None:
+    for asked in [one for one in host.asked if one.endswith("current_link_width")]:
+        host.texts[asked] = f"{width}\n"
+
+
+async def _again(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+    app._look_again()
+    await until(pilot, lambda: app._again_look is None)
+
+
+def test_a_link_that_falls_back_is_told_with_a_badge_and_gone_when_it_recovers(said: list[str]) -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert "pcie-link-narrow" not in shown(app)
+        _narrow(host, "4")
+        await _again(app, pilot)
+        await until(pilot, lambda: "pcie-link-narrow" in shown(app))
+        assert "2 Findings !" in shown(app).splitlines()[1]
+        assert any("new: pcie-link-narrow on gpu 0" in one for one in said), said
+        await pilot.press("2")
+        await until(pilot, lambda: "pcie-link-narrow" in shown(app))
+        assert "!" not in shown(app).splitlines()[1], "it was seen"
+        _narrow(host, "16")
+        await _again(app, pilot)
+        assert any("not found any more: pcie-link-narrow" in one for one in said), said
+
+    driven(host, drive, WIDE)
+
+
+def test_other_values_alone_change_the_line_of_a_gpu_and_nothing_else(said: list[str]) -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        before = app.look.diagnosis
+        assert "89/105" not in shown(app)
+        for asked in [one for one in host.asked if one.endswith("temp2_input")]:
+            host.texts[asked] = "89000\n"
+        await _again(app, pilot)
+        await until(pilot, lambda: "89/105" in shown(app))
+        assert app.look.diagnosis is before, "other screens need not begin anew"
+        assert said == []
+
+    driven(host, drive, WIDE)
+
+
+def test_asking_again_keeps_what_is_known_until_it_is_known_anew() -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        host.hanging = "current_link_width"
+        await pilot.press("r")
+        await until(pilot, lambda: "asking again" in shown(app))
+        assert "gpu 0-7   8 x AMD Instinct MI300X" in shown(app)
+        assert isinstance(app.screen, OverviewPage) and app.screen.query_one("#body").has_class("renewing")
+        host.let_go()
+        await until(pilot, lambda: "asking again" not in shown(app))
+        assert not app.screen.query_one("#body").has_class("renewing")
+
+    driven(host, drive, WIDE)
+
+
+def test_nothing_is_asked_while_the_first_answers_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        host.hanging = "current_link_width"
+        await pilot.press("r")
+        await until(pilot, lambda: "asking again" in shown(app))
+        app._look_again()
+        assert app._again_look is None
+        host.let_go()
+        await until(pilot, lambda: not app.look.busy)
+
+    driven(host, drive, WIDE)
+
+
+def test_programs_keep_their_answers_and_files_and_the_kernel_log_are_read_anew() -> None:
+    host = LiveFixture("mi300x-8gpu")
+    recorder = Recorder(host)
+    questions = ("run rocminfo", "run dmesg", "read /proc/meminfo")
+    for one in questions:
+        recorder.ask(one)
+    host.asked.clear()
+    again = watched(OverlayHost(recorder, {"run amd-smi": Answer("run amd-smi", "ok", b"x")}))
+    for one in questions:
+        again.ask(one)
+    assert "run rocminfo" not in host.asked
+    assert kept_answers(again)["run amd-smi"].text == "x"
