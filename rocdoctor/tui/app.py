@@ -19,7 +19,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
-from rocdoctor.tui.changed_cells import Difference, ShownCells, erases_in_colour
+from rocdoctor.tui.changed_cells import ChangedUpdate, ShownCells, erases_in_colour
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
@@ -117,7 +117,7 @@ class RocdoctorApp(Session):
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write what differs from what the terminal shows; a line of what Textual calls for each update."""
         if isinstance(renderable, CompositorUpdate):
-            renderable = Difference(renderable, self._shown_cells)
+            renderable = ChangedUpdate(renderable, self._shown_cells)
         super()._display(screen, renderable)
 
     def on_resize(self) -> None:

@@ -107,7 +107,7 @@ class ShownCells:
         return stop
 
 
-class Difference(CompositorUpdate):
+class ChangedUpdate(CompositorUpdate):
     """An update of the screen that writes what differs from what is shown."""
 
     def __init__(self, update: CompositorUpdate, shown: ShownCells) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.judging.subjects import is_whole, subject_parts
+from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
-from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Severity, Verdict
+from rocdoctor.model.finding import Diagnosis, Finding, Severity, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.words import headline as setup_headline
@@ -77,10 +77,8 @@ def _main_message(diagnosis: Diagnosis) -> str:
         found, subjects = main.finding, main.subjects
         message = found.message if found is not None else main.message
     else:
-        grave = [one for one in diagnosis.verdicts if one.finding is not None and one.finding.severity != "info"]
-        grave.sort(key=lambda one: SEVERITIES.index(one.finding.severity) if one.finding is not None else 0)
-        message = grave[0].finding.message if grave and grave[0].finding is not None else ""
-        subjects = tuple(one.subject for one in grave if one.finding is not None and one.finding.message == message)
+        found, _, those = grouped(diagnosis.verdicts)[0]
+        message, subjects = found.message, tuple(those)
     where = "" if is_whole(subjects) else f"{subject_parts(subjects)[0]}: "
     return f"{where}{one_line(message)}"
 

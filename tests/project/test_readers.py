@@ -18,6 +18,7 @@ ALLOWED = {
     "Page": "loaded by the name of its area",
     "DEFAULT_CSS": "Textual",
     "render_line": "Textual",
+    "render_segments": "Textual",
     "find_class": "pickle",
     "knowledge/gpus/": "records of tables say what the table says",
     "install/amd_drivers.py": "the same",

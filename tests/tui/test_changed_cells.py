@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.changed_cells import Difference, ShownCells
+from rocdoctor.tui.changed_cells import ChangedUpdate, ShownCells
 from tests.examples import examples
 from tests.tui.cells import Cells
 from tests.tui.kit import WIDE as BIG
@@ -113,7 +113,7 @@ class _Counted(ShownCells):
     count = 0
 
     def display(self, screen: Screen[Any], update: Any) -> None:
-        if isinstance(update, Difference):
+        if isinstance(update, ChangedUpdate):
             self.count += len(update.render_segments(_CONSOLE).encode())
 
 
