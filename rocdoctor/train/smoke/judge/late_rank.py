@@ -8,18 +8,17 @@ one that waits for its GPU looks the same as one that sleeps.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rocdoctor.train.smoke.run.processes import has_children
+from rocdoctor.train.smoke.worker import whereabouts
 
 FIRST_LOOK_S, EVERY_S = 2.0, 1.0
 _MAX_LOOKS = 30
-_DUMP_S = 0.05
+_ANSWER_S = 0.5
 # Of one processor, while it waits: below this it does nothing.
 _IDLE_SHARE = 0.2
 _WAITING = (
@@ -71,8 +70,9 @@ class Lateness:
         if self._looks > _MAX_LOOKS:
             return
         now = time.monotonic()
-        stacks = self._stacks(unanswered)
         idle = {rank for rank in unanswered if self._is_idle(rank, now)}
+        # While somebody is at work nobody is asked, and ranks that were not asked are not late.
+        stacks = self._stacks(unanswered) if idle == set(unanswered) else {}
         elsewhere = {rank for rank in unanswered if not waits(stacks.get(rank, ""))}
         late = elsewhere if idle == set(unanswered) and len(elsewhere) < len(self._pids) else set()
         for rank in late:
@@ -83,20 +83,8 @@ class Lateness:
         self._suspects = {rank: self._suspects.get(rank, now) for rank in late}
 
     def _stacks(self, ranks: Collection[int]) -> dict[int, str]:
-        """What each rank's interpreter stands in (faulthandler writes it at SIGUSR2, whatever the rank does)."""
-        offsets = {}
-        for rank in ranks:
-            path = self._folder / f"rank{rank}.stack"
-            with contextlib.suppress(OSError, KeyError):
-                offsets[rank] = path.stat().st_size
-                os.kill(self._pids[rank], signal.SIGUSR2)
-        time.sleep(_DUMP_S)
-        found = {}
-        for rank, offset in offsets.items():
-            with contextlib.suppress(OSError), (self._folder / f"rank{rank}.stack").open("rb") as stream:
-                stream.seek(offset)
-                found[rank] = stream.read(4096).decode("utf-8", errors="replace")
-        return found
+        """What each rank's interpreter stands in; nothing of one that keeps its lock or is stopped."""
+        return whereabouts.ask(str(self._folder), ranks, _ANSWER_S)
 
     def _is_idle(self, rank: int, now: float) -> bool:
         """No processor used since the last look, none wanted now, no disk waited for, no child process."""

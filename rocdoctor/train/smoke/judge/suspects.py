@@ -63,7 +63,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     if silent:
         behind = _behind(silent)
         alike = len(behind) == len(ranks) and len({waits(one.stack) for one in silent}) == 1
-        found.append(_nobody(silent) if alike else _silent(behind, ranks))
+        found.append(_nobody(silent, ranks) if alike else _silent(behind, ranks))
     if others:
         words = f"every rank waited for the others in vain{where_text(others[0])}: {said(others[0])}"
         cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
@@ -109,13 +109,25 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
     # Ranks that wait inside a collective for somebody are victims, as long as another one is elsewhere.
     elsewhere = [one for one in silent if not waits(one.stack)]
     chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
-    where = innermost_frames(chosen[0].stack)
     layer: Layer = "collectives" if waits(chosen[0].stack) else "framework"
-    return (
-        chosen,
-        layer,
-        f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}" + (f"; it was in {where}" if where else ""),
-    )
+    if chosen[0].program:
+        layer = "configuration"
+    words = f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}{_doing(chosen[0])}"
+    return chosen, layer, words
+
+
+def _doing(one: RankRecord) -> str:
+    """What a silent rank was doing at the end, in words."""
+    where = innermost_frames(one.stack)
+    if one.program:
+        words = f"; a program that it had started, {one.program}, was still at work: give it more time with --deadline"
+        return words + (f" (it waited in {where})" if where else "")
+    if where:
+        return f"; it {'was computing' if one.process_state == 'R' else 'was'} in {where}"
+    if one.process_state in ("R", "S"):
+        busy = "computing" if one.process_state == "R" else "waiting"
+        return f"; it was {busy} in the code of a library that does not let go of Python's interpreter lock"
+    return ""
 
 
 def _elsewhere(waiting: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
@@ -145,7 +157,9 @@ def _went_on(gone: Sequence[RankRecord]) -> Suspicion:
     return list(gone), "framework", words + (f"; {fault['name']}: {fault['words']}" if fault else "")
 
 
-def _nobody(silent: Sequence[RankRecord]) -> Suspicion:
+def _nobody(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspicion:
+    if not waits(silent[0].stack):
+        return _silent(silent, ranks)
     return list(silent), "collectives", f"no rank gave an answer{where_text(silent[0])}; all wait in the same place"
 
 

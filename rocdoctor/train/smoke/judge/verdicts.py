@@ -7,6 +7,7 @@ Ranks that merely lost another rank, or waited for one in vain, are victims and 
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,7 +57,12 @@ def _late(record: ModeRecord, late: Sequence[RankRecord]) -> ModeResult:
 def _crashed(record: ModeRecord) -> ModeResult:
     ranks = record.ranks
     if record.server:
-        return _result(record, "crashed", f"the process that starts the ranks and speaks with them {record.server}")
+        words = f"the process that starts the ranks and speaks with them {record.server}"
+        return _result(record, "crashed", words + (f": {record.machine}" if record.machine else ""), _layer_of(record))
+    if record.machine and not any(one.exit_signal == signal.SIGKILL for one in ranks):
+        lost = next(one for one in ranks if state_of(one) == "crashed")
+        how = said(lost) or (f"exit status {lost.exit_status}" if lost.ended else "no answer")
+        return _result(record, "crashed", f"{record.machine}; {ranks_text([lost])}: {how}", "configuration")
     broken = [one for one in ranks if state_of(one) == "crashed"]
     if (
         broken
@@ -66,8 +72,14 @@ def _crashed(record: ModeRecord) -> ModeResult:
         return _result(record, "not-applicable", f"not supported here: {said(broken[0])}")
     for suspects, layer, words in suspicions(broken, ranks):
         if suspects:
+            if record.machine:
+                layer, words = "configuration", f"{words}; {record.machine}"
             return _result(record, "crashed", words, layer, [one.rank for one in suspects])
     return _result(record, "crashed", "the test ended without an answer", "framework")
+
+
+def _layer_of(record: ModeRecord) -> Layer:
+    return "configuration" if record.machine else ""
 
 
 def _wrong(record: ModeRecord) -> ModeResult:

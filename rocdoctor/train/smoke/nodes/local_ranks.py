@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -23,9 +22,9 @@ from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.polling import readable
 from rocdoctor.train.smoke.run import processes
 from rocdoctor.train.smoke.run.pool import WORKER
-from rocdoctor.train.smoke.worker import board
+from rocdoctor.train.smoke.worker import board, whereabouts
 
-_STACK_S = 0.15
+_STACK_S = 0.5
 _EXIT_S = 2.0  # torchrun looks at its workers ten times a second
 # "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE" of libuv (seen with torch 2.13), or "failed to bind to
 # [::]:29500 (errno: 98 - Address already in use)" (pytorch torch/csrc/distributed/c10d/socket.cpp, read 2026-11-23).
@@ -203,20 +202,16 @@ class Local:
                 one.connection.sendall(data)
 
     def look(self, silent: list[int]) -> dict[str, Any]:
-        """What ranks were doing: notes of all, and of silent ones state and stack. Takes STACK_S if any is silent."""
+        """What ranks were doing: notes of all, and of silent ones state and stack. Takes STACK_S at most."""
         asked = [one for one in self._ranks if one.rank in silent]
         states = {one.rank: processes.process_state(one.pid) for one in asked}
-        for one in asked:
-            with contextlib.suppress(OSError):
-                os.kill(one.pid, signal.SIGUSR2)
-        if asked:
-            time.sleep(_STACK_S)
+        stacks = whereabouts.ask(str(self._here), [one.rank for one in asked], _STACK_S)
         found = {}
         for rank in range(self._first, self._first + self._count):
             found[str(rank)] = {
                 "note": board.read(str(self._here / "board"), rank),
                 "process_state": states.get(rank, ""),
-                "stack": processes.innermost(self._here / f"rank{rank}.stack") if rank in silent else "",
+                "stack": stacks.get(rank, ""),
                 "log": processes.tail(self._here / f"rank{rank}.log", 12),
             }
         memory = sum(filter(None, (processes.pss_bytes(one.pid) for one in self._ranks)))

@@ -24,7 +24,8 @@ def run_smoke(host: LiveHost, question: str) -> Answer:
         surroundings = None if host.trust_python else interpreter_environment(os.environ)
         runs = perform(request_of(question), interpreter, host.told, aside, surroundings)
     except PoolError as problem:
-        return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
+        advice = "" if problem.machine else "; name another interpreter with --python"
+        return Answer(question, "failed", note=f"{interpreter}: {problem}" + advice)
     except (PlanError, ValueError) as problem:
         return Answer(question, "failed", note=str(problem))
     return Answer(question, "ok", normalise(to_text(runs).encode()), 0)

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -28,13 +26,13 @@ from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_los
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
-from rocdoctor.train.smoke.worker import board
+from rocdoctor.train.smoke.worker import board, whereabouts
 from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, Mode
 
 _ADDRESS = "127.0.0.1"
 _POLL_S = 0.02
 _METADATA_S = 20.0
-_STACK_S = 0.15
+_STACK_S = 0.5
 # How long a launcher may take to end after its last rank: DeepSpeed's looks once a second.
 _GRACE_S = 10.0
 # Settings of an earlier launch, or of another one around us; the launcher is told all that it needs.
@@ -179,13 +177,12 @@ class _Watch:
 
     def _ask_silent(self, seen: SeenLaunch) -> None:
         ours = marked(self._mark)  # a number may belong to somebody else by now
-        silent = [one for one in seen.ranks.values() if one.result is None and one.ended is None and one.pid in ours]
-        for one in silent:
-            one.process_state = process_state(one.pid)
-            with contextlib.suppress(OSError):
-                os.kill(one.pid, signal.SIGUSR2)
-        if silent:
-            time.sleep(_STACK_S)
+        silent = [
+            rank for rank, one in seen.ranks.items() if one.result is None and one.ended is None and one.pid in ours
+        ]
+        for rank in silent:
+            seen.ranks[rank].process_state = process_state(seen.ranks[rank].pid)
+        whereabouts.ask(str(self._folder / str(seen.attempt)), silent, _STACK_S)
 
 
 def _read(path: Path) -> str:

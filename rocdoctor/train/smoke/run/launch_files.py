@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.train.smoke.run.pool import RankRecord
-from rocdoctor.train.smoke.run.processes import innermost, tail
-from rocdoctor.train.smoke.worker import board
+from rocdoctor.train.smoke.run.processes import tail
+from rocdoctor.train.smoke.worker import board, whereabouts
 
 
 @dataclass(slots=True)
@@ -100,6 +100,6 @@ def records(world: int, folder: Path, seen: SeenLaunch) -> list[RankRecord]:
             one.log = tail(place / f"rank{rank}.log", 12)
         else:  # still there at the deadline, or ended by the launcher meanwhile
             one.silent, one.process_state = True, files.process_state
-            one.stack = innermost(place / f"rank{rank}.stack")
+            one.stack = whereabouts.told(str(place), rank)
             one.log = tail(place / f"rank{rank}.log", 12)
     return found

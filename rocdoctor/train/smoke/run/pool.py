@@ -23,22 +23,34 @@ from typing import Any
 
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.train.smoke.judge.late_rank import EVERY_S, FIRST_LOOK_S, Lateness
-from rocdoctor.train.smoke.run.processes import alone, environment, innermost, process_state, pss_bytes, sweep, tail
-from rocdoctor.train.smoke.worker import board
+from rocdoctor.train.smoke.run.machine_trouble import (
+    address_space,
+    address_space_limit,
+    full_folder,
+    killed_for_memory,
+    oom_kills,
+    wrong_interface,
+)
+from rocdoctor.train.smoke.run.processes import alone, environment, process_state, pss_bytes, sweep, tail
+from rocdoctor.train.smoke.run.starved import Starved, at_work
+from rocdoctor.train.smoke.worker import board, whereabouts
 
 WORKER = Path(__file__).parents[1] / "worker"
 START_LIMIT_S = 120.0
 # How long the other ranks may still take once one has failed: most notice within 10 ms, the others wait in vain.
 _AFTER_FAILURE_S = 1.0
-_STACK_S = 0.15
+_STACK_S = 0.5
+# A machine that is shared by many gives a rank a quarter of what an idle one does; beyond that something else is wrong.
+_MOST_STRETCHED = 4.0
 
 
 class PoolError(Exception):
     """The interpreter under test cannot run smoke tests; the message says why."""
 
-    def __init__(self, message: str, missing_torch: bool = False) -> None:
+    def __init__(self, message: str, missing_torch: bool = False, machine: bool = False) -> None:
         super().__init__(message)
         self.missing_torch = missing_torch
+        self.machine = machine  # not the interpreter's fault: another one would fail alike
 
 
 @dataclass(slots=True)
@@ -47,7 +59,8 @@ class RankRecord:
 
     ``result``: its own record, None when it gave none; ``exit_status``, ``exit_signal``, ``ended_at``: how and when it
     ended by itself; ``silent``: it was still there without an answer when the runner stopped waiting, and then
-    ``process_state`` is the kernel's letter (T stopped, D uninterruptible) and ``stack`` what it was running.
+    ``process_state`` is the kernel's letter (T stopped, D uninterruptible, R running), ``stack`` what it was running,
+    empty where it did not tell, and ``program`` what it had started that was at work, a compiler for one.
     """
 
     rank: int
@@ -60,6 +73,7 @@ class RankRecord:
     silent: bool = False
     process_state: str = ""
     stack: str = ""
+    program: str = ""
     log: str = ""
     note: dict[str, Any] = field(default_factory=dict)
     node: int | None = None  # where it runs, None on one node alone
@@ -74,13 +88,17 @@ class RankRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModeRecord:
-    """One mode on all ranks. ``late``: the deadline passed. ``server``: what became of the process that starts them."""
+    """One mode on all ranks. ``late``: the deadline passed.
+
+    ``server``: what became of the process that starts them; ``machine``: a trouble of the machine behind a loss.
+    """
 
     mode: str
     wall_s: float
     ranks: tuple[RankRecord, ...]
     late: bool = False
     server: str = ""
+    machine: str = ""
 
 
 class Pool:
@@ -99,6 +117,7 @@ class Pool:
         self.peak_memory_bytes: int | None = None
         self.interpreter = interpreter
         self.surroundings = os.environ if surroundings is None else surroundings
+        self._kills = oom_kills()
         with open(self._folder / "server.log", "wb") as log:
             self._server = subprocess.Popen(
                 [interpreter, str(WORKER), "server"],
@@ -131,8 +150,16 @@ class Pool:
                 self._server.wait(0.2)
             last = tail(self._folder / "server.log", 1)
             code = self._server.poll()
-            how = f"torch was not imported within {limit_s:g} s" if code is None else f"Python ended with status {code}"
-            raise PoolError(how + (f": {last}" if last else ""))
+            trouble = killed_for_memory(self._kills, [-(code or 0)]) or full_folder(self._folder)
+            trouble = trouble or address_space(last, address_space_limit())
+            if code is None:
+                how = f"torch was not imported within {limit_s:g} s"
+            elif code < 0:
+                how = f"Python was ended by signal {-code} while it imported torch"
+            else:
+                how = f"Python ended with status {code}"
+            how += f": {last}" if last else ""
+            raise PoolError(how + (f"; {trouble}" if trouble else ""), machine=bool(trouble))
         if found["event"] == "no-torch":
             raise PoolError(str(found["message"]), bool(found.get("missing")))
         return found
@@ -184,13 +211,19 @@ class Pool:
         self, mode: str, limit_s: float, began: float, on_rank: Callable[[int, str], None] | None = None
     ) -> ModeRecord:
         deadline = until = began + limit_s
-        lateness = Lateness(self._place, self._pids)
+        self._kills = oom_kills()
+        lateness, starved = Lateness(self._place, self._pids), Starved(self._pids, limit_s * (_MOST_STRETCHED - 1.0))
         looks = mode != "start" and self._plan.get("device") == "cpu"
-        next_look = began + FIRST_LOOK_S if looks else until
+        next_look = began + FIRST_LOOK_S
         while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
             found = self._event(min(until, next_look))
             if found is None and self._there and time.monotonic() < until:
-                lateness.look(unanswered)
+                before_s = starved.extra_s
+                starved.look(unanswered)
+                deadline += starved.extra_s - before_s
+                until += starved.extra_s - before_s
+                if looks:
+                    lateness.look(unanswered)
                 next_look = time.monotonic() + EVERY_S
                 continue
             if found is None:
@@ -211,11 +244,21 @@ class Pool:
             one.late_s, one.late_in = lateness.seconds.get(rank, 0.0), lateness.places.get(rank, "")
             if one.ended or one.silent:
                 one.log = tail(self._place / f"rank{rank}.log", 12)
-        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline, server)
+        lost = server or any((one.result or {}).get("state", "crashed") == "crashed" for one in self._ranks.values())
+        machine = self._trouble(mode) if lost else ""
+        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline, server, machine)
+
+    def _trouble(self, mode: str) -> str:
+        """What is wrong with the machine, now that something was lost."""
+        ends = [one.exit_signal for one in self._ranks.values()] + [-(self._server.poll() or 0)]
+        found = full_folder(self._folder) or killed_for_memory(self._kills, ends)
+        if not found and self._server.poll():
+            found = address_space(tail(self._folder / "server.log", 1), address_space_limit())
+        return found or (wrong_interface(self.surroundings) if mode == "start" else "")
 
     def _take(self, found: dict[str, Any]) -> RankRecord | None:
         if found["event"] == "forked":
-            self._pids = {int(rank): int(pid) for rank, pid in found["pids"].items()}
+            self._pids.update({int(rank): int(pid) for rank, pid in found["pids"].items()})
         one = self._ranks.get(found.get("rank", -1))
         if one is None:
             return None
@@ -233,8 +276,11 @@ class Pool:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._server.wait(0.2)
         code = self._server.poll()
+        if code is not None and code < 0:
+            return f"was ended by signal {-code}"
         if code is not None:
-            return f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+            last = tail(self._folder / "server.log", 1)
+            return f"ended with status {code}" + (f": {last}" if last else "")
         if process_state(self._server.pid) in ("T", "t"):
             return "is stopped (a signal or a debugger)"
         return ""
@@ -242,18 +288,12 @@ class Pool:
     def _look_at_silent(self) -> None:
         """Ask ranks that gave no answer what they are doing: the kernel's state, and their Python stack."""
         silent = [one for one in self._ranks.values() if one.result is None and not one.ended]
-        offsets: dict[int, int] = {}
         for one in silent:
             one.silent = True
-            with contextlib.suppress(OSError):
-                offsets[one.rank] = (self._place / f"rank{one.rank}.stack").stat().st_size
             one.process_state = process_state(self._pids.get(one.rank, 0))
-            with contextlib.suppress(OSError, KeyError):
-                os.kill(self._pids[one.rank], signal.SIGUSR2)
-        if silent:
-            time.sleep(_STACK_S)
-        for one in silent:
-            one.stack = innermost(self._place / f"rank{one.rank}.stack", offsets.get(one.rank, 0))
+            one.program = at_work(self._pids.get(one.rank, 0))
+        for rank, stack in whereabouts.ask(str(self._place), [one.rank for one in silent], _STACK_S).items():
+            self._ranks[rank].stack = stack
 
     def _measure(self) -> None:
         """Memory of all ranks together, shared pages counted once (proportional set size)."""

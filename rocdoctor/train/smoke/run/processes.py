@@ -130,14 +130,6 @@ def pss_bytes(pid: int) -> int | None:
     return seen[0] if seen else None
 
 
-def innermost(path: Path, offset: int = 0, lines: int = 12) -> str:
-    """The innermost frames, which come first, of the stack that was dumped behind ``offset`` bytes."""
-    with contextlib.suppress(OSError), path.open("rb") as stream:
-        stream.seek(offset)
-        return "\n".join(stream.read(8192).decode("utf-8", errors="replace").splitlines()[:lines])
-    return ""
-
-
 def tail(path: Path, lines: int = 3) -> str:
     """The last lines of a file, bounded."""
     with contextlib.suppress(OSError), path.open("rb") as stream:

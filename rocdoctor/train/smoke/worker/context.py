@@ -16,7 +16,7 @@ class Context:
     ``device`` is where this rank computes; ``backend`` the name of the process group's back end; ``folder`` a scratch
     folder that all ranks share, where there is one. ``facts`` goes into the result as it is (small, JSON);
     ``options`` are those of the order.
-    ``marks`` counts the announced steps.
+    ``marks`` counts the announced steps; ``timeout_s`` is how long one collective may take.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Context:
         self.facts: dict[str, Any] = {}
         self.options: dict[str, Any] = {}
         self.marks = 0
+        self.timeout_s = 0.0
         self._board = board
         self._cache = cache
         # A GPU adds in another order than one process does with other shapes.

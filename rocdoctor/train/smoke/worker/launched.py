@@ -22,7 +22,7 @@ import traceback
 from typing import Any
 
 from . import board as boards
-from . import guard, watch
+from . import guard, watch, whereabouts
 from .context import Context
 from .mode import all_modes
 from .rank import RankJob, bind_to_parent, pci_address, quiet, run
@@ -31,7 +31,7 @@ from .rank import RankJob, bind_to_parent, pci_address, quiet, run
 _PLACES = (("RANK", "WORLD_SIZE"), ("HOROVOD_RANK", "HOROVOD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
 # A rank whose runner and launcher are both gone ends itself this long after the deadline.
 _ORPHAN_S = 10.0
-_STACK_S = 0.15
+_STACK_S = 0.3
 
 
 class LaunchedContext(Context):
@@ -41,7 +41,6 @@ class LaunchedContext(Context):
     """
 
     attempt = 0
-    timeout_s = 0.0
 
     def die(self) -> None:
         """End this rank as a crash does, and leave word that it was meant so."""
@@ -93,7 +92,7 @@ def main(arguments: list[str]) -> int:
     if child == 0:
         _work({**plan, "folder": folder, "base": plan["folder"], "server": os.getppid()}, rank, attempt)
     _write(folder, started, rank=rank, world=world, pid=child)
-    signal.signal(signal.SIGTERM, lambda *_: _leave(child))
+    signal.signal(signal.SIGTERM, lambda *_: _leave(child, folder, rank))
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -107,11 +106,10 @@ def main(arguments: list[str]) -> int:
     return os.WEXITSTATUS(status)
 
 
-def _leave(child: int) -> None:
+def _leave(child: int, folder: str, rank: int) -> None:
     """The launcher ends this rank, as it does with all once one is lost: what is it doing?"""
     with contextlib.suppress(OSError):
-        os.kill(child, signal.SIGUSR2)
-        time.sleep(_STACK_S)
+        whereabouts.ask(folder, [rank], _STACK_S)
         os.kill(child, signal.SIGKILL)
     os._exit(128 + signal.SIGTERM)
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import figures, guard, locate, watch
+from . import figures, guard, locate, watch, whereabouts
 from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
@@ -96,7 +96,7 @@ def bind_to_parent(parent: int) -> None:
 
 
 def quiet(job: RankJob) -> None:
-    """Write into a log of our own, dump the stack on SIGUSR2, and tell libraries which rank this is."""
+    """Write into a log of our own, tell on request where this rank stands, and tell libraries which rank it is."""
     log = os.open(os.path.join(job.folder, f"rank{job.rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(log, number)
@@ -104,8 +104,7 @@ def quiet(job: RankJob) -> None:
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner ends us
     faulthandler.enable(file=sys.stderr, all_threads=False)
-    stack = open(os.path.join(job.folder, f"rank{job.rank}.stack"), "w")  # noqa: SIM115 - lives as long as we do
-    faulthandler.register(signal.SIGUSR2, file=stack, all_threads=False)
+    whereabouts.answer(job.folder, job.rank)
     os.environ.update(
         RANK=str(job.rank), LOCAL_RANK=str(job.local), WORLD_SIZE=str(job.world), LOCAL_WORLD_SIZE=str(job.local_world)
     )
@@ -137,6 +136,7 @@ def _serve(job: RankJob, commands: int, events: int) -> None:
             board.begin(name)
             shared = "" if job.joined else job.folder
             context = Context(torch, job.rank, job.world, device, job.backend, shared, board, cache)
+            context.timeout_s = job.timeout_s
             context.options = order.get("options") or {}
             began = time.monotonic()
             record = run(torch, modes[name].run, context)

@@ -23,6 +23,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 import warnings
 from typing import Any
 
@@ -289,12 +290,16 @@ def main(_: list[str]) -> None:
     server = Server(commands, events)
     # The runner is gone, or somebody ends us. No exception: it could come while we are already clearing up.
     signal.signal(signal.SIGTERM, server.stop)
+    status = 1
     try:
         first = _hello()
         server.say(**first)
         if first["event"] != "no-torch":
             server.serve()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         server.end()
         sys.stderr.flush()
-        os._exit(0)  # taking torch apart takes seconds
+        os._exit(status)  # taking torch apart takes seconds

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import os
 import shutil
+from collections.abc import Iterator
 
 from .. import model as models
 from ..context import Context
@@ -28,9 +31,25 @@ def compiled(context: Context) -> None:
     model = ddp.wrap(context)
     context.mark("compiling")
     fast = torch.compile(model)
-    ddp.train(context, fast, models.optimizer_for(torch, "sgd", model.parameters()), parameter_tolerance=2e-6)
+    with _patience(context):
+        ddp.train(context, fast, models.optimizer_for(torch, "sgd", model.parameters()), parameter_tolerance=2e-6)
     made = sum(counters["inductor"].values()) + sum(counters["stats"].values())
     context.expect("value", "the model", bool(made), "was not compiled: torch ran it eagerly")
+
+
+@contextlib.contextmanager
+def _patience(context: Context) -> Iterator[None]:
+    """Ranks may wait for one that still compiles: the deadline of the mode ends them, not that of one collective."""
+    inner = context.torch.distributed.distributed_c10d
+    change = getattr(inner, "_set_pg_timeout", None)
+    if change is None or context.backend != "gloo":
+        yield
+        return
+    change(datetime.timedelta(hours=1))
+    try:
+        yield
+    finally:
+        change(datetime.timedelta(seconds=context.timeout_s))
 
 
 MODES = (Mode("compile", "torch.compile with data parallel", compiled, full=True, slow=6.0),)

@@ -1,0 +1,92 @@
+"""Troubles of the machine that make ranks fail although none of them is to blame: memory, disk, network interface."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from rocdoctor.insight.links.socket_interfaces import chosen, wanted
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.train.smoke.nodes.interfaces import GLOO, NodeInterface, interfaces
+
+# A rank writes logs, meeting places and checkpoints of some hundred KiB.
+_ROOM_BYTES = 256 << 10
+_KILLS = regex(rb"^oom_kill (\d{1,15})$", 8)  # MULTILINE
+_OUT_OF_ADDRESSES = ("failed to map segment", "cannot allocate memory", "unable to allocate", "memoryerror")
+
+
+def oom_kills(root: Path = Path("/")) -> int:
+    """How many processes of this machine the kernel has ended for want of memory since it started; 0 if not told.
+
+    /proc/vmstat counts those of the machine and those of every control group (linux mm/oom_kill.c, from 4.13 on).
+    """
+    with contextlib.suppress(OSError):
+        found = _KILLS.search((root / "proc/vmstat").read_bytes())
+        return int(found[1]) if found else 0
+    return 0
+
+
+def killed_for_memory(before: int, signals: Collection[int | None], root: Path = Path("/")) -> str:
+    """Whether the kernel ended one for want of memory, where something was ended by SIGKILL."""
+    if signal.SIGKILL not in signals or oom_kills(root) <= before:
+        return ""
+    return (
+        "the kernel ended a process for want of memory meanwhile (sudo dmesg names it): the machine, or the control "
+        "group of this shell or container, has too little"
+    )
+
+
+def full_folder(folder: Path) -> str:
+    """Whether the ranks' folder has no room left."""
+    with contextlib.suppress(OSError):
+        seen = os.statvfs(folder)
+        if seen.f_blocks and seen.f_bavail * seen.f_frsize < _ROOM_BYTES:
+            return f"no space is left on the device that holds {folder.parent}, where the ranks write: free some"
+        if seen.f_files and not seen.f_favail:
+            return f"no file can be made any more in {folder.parent}, where the ranks write (inodes): delete some"
+    return ""
+
+
+def wrong_interface(variables: Mapping[str, str]) -> str:
+    """Why gloo has no address to meet at on this machine alone; empty where it should have one."""
+    try:
+        many = interfaces()
+    except OSError:
+        return ""
+    value = variables.get(GLOO, "").strip()
+    loopback = next((one for one in many if one.name == "lo"), None)
+    if value and value != "lo":
+        return _named(value, many)
+    if loopback is None:
+        return "this machine has no loopback interface, at which the ranks meet"
+    return "" if loopback.up else "the loopback interface is down, at which the ranks meet: sudo ip link set lo up"
+
+
+def _named(value: str, many: Collection[NodeInterface]) -> str:
+    names = chosen(wanted(GLOO, value), [one.name for one in many])
+    found = [one for one in many if one.name in names]
+    if not found:
+        there = ", ".join(one.name for one in many if one.addresses) or "none with an address"
+        return f"{GLOO} is {value}, and this machine has no such interface (it has {there}): unset it, or name one"
+    if not any(one.up and one.addresses for one in found):
+        how = "is down" if not any(one.up for one in found) else "has no address"
+        return f"{GLOO} is {value}, and this interface {how}: unset it, or name another"
+    return ""
+
+
+def address_space(words: str, limit_bytes: int | None) -> str:
+    """What is added to the words of a process that ended at its limit of address space (``ulimit -v``)."""
+    if limit_bytes is None or not any(part in words.lower() for part in _OUT_OF_ADDRESSES):
+        return ""
+    return f"ulimit -v allows {limit_bytes >> 20} MiB of address space and torch needs more: ulimit -v unlimited"
+
+
+def address_space_limit() -> int | None:
+    """The limit of address space, which is passed on to the ranks; None where there is none."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
