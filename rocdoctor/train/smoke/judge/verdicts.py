@@ -15,6 +15,7 @@ from typing import Any
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
+from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.suspects import suspicions
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.worker.compare import closeness, order_of
@@ -34,6 +35,9 @@ def judge(record: ModeRecord) -> ModeResult:
     """The verdict over one mode."""
     ranks = record.ranks
     states = [state_of(one) for one in ranks]
+    odd = [] if "crashed" in states else odd_references(ranks)
+    if odd:
+        return _odd(record, odd)
     if all(state == "pass" for state in states):
         late = [one for one in ranks if one.late_s]
         return _late(record, late) if late else _result(record, "pass", "")
@@ -43,6 +47,16 @@ def judge(record: ModeRecord) -> ModeResult:
         return _wrong(record)
     first = next(one for one, state in zip(ranks, states, strict=True) if state != "pass")
     return _result(record, "not-applicable", said(first))
+
+
+def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
+    """What ranks compare with must be equal everywhere: nothing else can be judged before."""
+    words = "the reference (double precision on the CPU, the same on every rank) comes out another one"
+    if len(odd) == len(record.ranks):
+        words = f"{ranks_text(odd)}: {words} on each: one of the processors computes wrongly, it cannot be told which"
+        return _result(record, "fail", words, "device", [one.rank for one in odd])
+    words = f"{ranks_text(odd)}: {words} than on the others: its processor or memory is at fault"
+    return _result(record, "fail", words, "device", [one.rank for one in odd])
 
 
 def _late(record: ModeRecord, late: Sequence[RankRecord]) -> ModeResult:

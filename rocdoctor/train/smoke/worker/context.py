@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import model as models
+from . import plain
 from .board import Board
 from .compare import ModeComparisons
 from .mode import ModeNotApplicable
@@ -16,7 +17,8 @@ class Context:
     ``device`` is where this rank computes; ``backend`` the name of the process group's back end; ``folder`` a scratch
     folder that all ranks share, where there is one. ``facts`` goes into the result as it is (small, JSON);
     ``options`` are those of the order.
-    ``marks`` counts the announced steps; ``timeout_s`` is how long one collective may take.
+    ``marks`` counts the announced steps; ``timeout_s`` is how long one collective may take; ``sketches`` are numbers by
+    which the runner compares what ranks compare with.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Context:
         self._folder = folder
         self.sizes = models.Sizes(world)
         self.facts: dict[str, Any] = {}
+        self.sketches: dict[str, list[float]] = cache.setdefault("sketches", {})
         self.options: dict[str, Any] = {}
         self.marks = 0
         self.timeout_s = 0.0
@@ -82,19 +85,34 @@ class Context:
         return tensor[rank * rows : (rank + 1) * rows]
 
     def reference(self, kind: str = "sgd", steps: int = 2, layers: int = 0) -> models.Reference:
-        """What one process computes on whole batches in fp32 on this device; computed once a pool."""
+        """What one process computes on whole batches by plain formulas; computed once a pool."""
         key = ("reference", kind, steps, layers)
-        if key not in self._cache:
-            self._cache[key] = models.one_process(self.torch, self.build(layers), self.batches(steps), kind)
-        found: models.Reference = self._cache[key]
+        data = models.batches(self.torch, self.sizes, steps)
+        found: models.Reference = self.cached(key, lambda: plain.train(self.torch, self.sizes, layers, data, kind))
+        self.compared(" ".join(map(str, key)), [*found.losses, *found.grads[-1].values(), *found.after[-1].values()])
         return found
 
-    def local_gradients(self, state: dict[str, Any], tokens: Any, targets: Any, layers: int = 0) -> dict[str, Any]:
-        """Gradients of this rank's own share alone for given parameters, without communication."""
-        model = self.build(layers)
-        model.load_state_dict(state)
-        models.loss_of(self.torch, model(tokens), targets).backward()
-        return models.gradients(model)
+    def compared(self, name: str, tensors: list[Any]) -> None:
+        """Tell the runner what this rank compares with: ranks that expect different numbers are not all right."""
+        if name not in self.sketches:
+            self.sketches[name] = plain.sketch(self.torch, tensors)
+
+    def share_alone(self, kind: str, steps: int, step: int, rank: int) -> tuple[Any, dict[str, Any]]:
+        """Loss and gradients of a rank's own share in a step of ``reference``, by plain formulas."""
+
+        def make() -> tuple[Any, dict[str, Any]]:
+            tokens, targets = models.batches(self.torch, self.sizes, step + 1)[step]
+            state = self.reference(kind, steps).before[step]
+            return self.alone(state, self.share(tokens, rank), self.share(targets, rank))
+
+        found: tuple[Any, dict[str, Any]] = self.cached(("share", kind, step, rank), make)
+        return found
+
+    def alone(self, state: dict[str, Any], tokens: Any, targets: Any) -> tuple[Any, dict[str, Any]]:
+        """Loss and gradients of some rows for given parameters, by plain formulas."""
+        trained = self.cached("plain model", lambda: plain.model(self.torch, self.sizes))
+        trained.load_state_dict(state)
+        return plain.loss_and_gradients(self.torch, trained, tokens.cpu(), targets.cpu())
 
     def cached(self, key: Any, make: Any) -> Any:
         """``make()`` once a pool."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import model as models
-from . import shards
+from . import plain, shards
 from .compare import BACKWARD_TURN
 from .context import Context
 
@@ -132,7 +132,7 @@ def reference(context: Context, layers: int) -> list[Flow]:
 def _flows(context: Context, layers: int) -> list[Flow]:
     torch = context.torch
     wanted = training(context, layers)
-    model = context.build(layers)
+    model = plain.model(torch, context.sizes, layers)
     modules = dict(model.named_modules())
     places = {
         f"{side} of {name}": (modules[name], side) for name in modules_in_order(layers) for side in ("input", "output")
@@ -141,14 +141,13 @@ def _flows(context: Context, layers: int) -> list[Flow]:
     places["behind embedding"] = (model.embedding, "output")
     places.update({f"behind blocks.{number}.down": (model.blocks[number], "output") for number in range(layers)})
     found = []
-    for step, (tokens, targets) in enumerate(context.batches()):
+    for step, (tokens, targets) in enumerate(models.batches(torch, context.sizes, 2)):
         model.load_state_dict(wanted.before[step])
-        model.zero_grad()
         taps = Taps(places)
-        logits = model(tokens)
-        losses = torch.nn.functional.cross_entropy(logits.detach().transpose(1, 2), targets, reduction="none")
-        models.loss_of(torch, logits, targets).backward()
+        losses = plain.row_losses(torch, model(tokens), targets)
+        plain.gradients(torch, model, losses.mean())
         taps.remove()
+        losses = losses.detach()
         grads = {name: one[0] for name, one in taps.grads.items() if one}
         found.append(Flow({name: one[0] for name, one in taps.values.items()}, grads, losses.mean(1)))
     return found

@@ -1,7 +1,8 @@
-"""The small transformer that all modes train, its data, and the one-process reference."""
+"""The small transformer that all modes train, its data, and what one process computes with it."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 SEED = 7
@@ -24,10 +25,15 @@ class Sizes:
         self.batch = 2 * world * -(-4 // world)
 
 
-def build(torch: Any, sizes: Sizes, layers: int = 0, seed: int = SEED) -> Any:
-    """The model in fp32 on the CPU, the same numbers in every process."""
+def build(torch: Any, sizes: Sizes, layers: int = 0, seed: int = SEED, plain: bool = False) -> Any:
+    """The model in fp32 on the CPU, the same numbers in every process. ``plain``: by the formulas of ``plain``."""
     nn = torch.nn
     functional = nn.functional
+    attend, bend = partial(functional.scaled_dot_product_attention, is_causal=True), functional.gelu
+    if plain:
+        from . import plain as formulas
+
+        attend, bend = partial(formulas.attention, torch), partial(formulas.gelu, torch)
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
         """Pre-norm transformer block; the projections are separate, so that each can be split."""
@@ -45,9 +51,9 @@ def build(torch: Any, sizes: Sizes, layers: int = 0, seed: int = SEED) -> Any:
             query, key, value = (
                 part(normed).unflatten(-1, (-1, 8)).transpose(1, 2) for part in (self.query, self.key, self.value)
             )
-            attended = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+            attended = attend(query, key, value)
             x = x + self.output(attended.transpose(1, 2).flatten(2))
-            return x + self.down(functional.gelu(self.up(self.norm2(x))))
+            return x + self.down(bend(self.up(self.norm2(x))))
 
     class Model(nn.Module):  # type: ignore[misc, name-defined]
         """Embedding, blocks, norm, head: tokens (batch, sequence) to logits (batch, sequence, vocabulary)."""
@@ -111,15 +117,17 @@ def parameters(model: Any) -> dict[str, Any]:
 
 
 class Reference:
-    """What one process computes: per step the loss, the gradients and the parameters before and after."""
+    """What one process computes: per step the loss, the gradients, the parameters before and after, and AdamW's
+    moments after it."""
 
-    __slots__ = ("after", "before", "grads", "losses")
+    __slots__ = ("after", "before", "grads", "losses", "moments")
 
     def __init__(self) -> None:
         self.losses: list[Any] = []
         self.grads: list[dict[str, Any]] = []
         self.before: list[dict[str, Any]] = []
         self.after: list[dict[str, Any]] = []
+        self.moments: list[dict[str, tuple[Any, Any]]] = []
 
 
 def optimizer_for(torch: Any, kind: str, parameters_: Any) -> Any:

@@ -209,6 +209,8 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
     }
     if found.faults:
         record["faults"] = found.faults
+    if context.sketches:
+        record["reference"] = context.sketches
     if context.facts:
         record["facts"] = context.facts
     return record

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 import torch
 import torch.distributed as dist
 
-from tests.train.smoke.planted.faults import Active, _reference, at_collective, flip_bit, wrap
+from tests.train.smoke.planted.faults import Active, at_collective, flip_bit, wrap
 
 MODES = ("ring-attention", "ulysses", "expert-parallel")
 
@@ -71,7 +71,7 @@ def bad_expert(active: Active) -> None:
 
     def around(original: Any, tensor: Any, **keywords: Any) -> Any:
         result = original(tensor, **keywords)
-        if active() and not _reference():
+        if active():
             flat = result.detach().view(-1)
             if flat.numel():
                 flat[0] += 1

@@ -64,7 +64,7 @@ def wrong_product(active: Active) -> None:
 
     def linear(original: Any, *args: Any, **keywords: Any) -> Any:
         result = original(*args, **keywords)
-        if active() and not _reference():
+        if active():
             flat = result.view(-1)
             flat.data[7] += 0.25
         return result
@@ -78,9 +78,7 @@ def lost_step(active: Active) -> None:
         _method(
             kind,
             "step",
-            lambda original, self, *rest, **more: (
-                None if active() and not _reference() else original(self, *rest, **more)
-            ),
+            lambda original, self, *rest, **more: None if active() else original(self, *rest, **more),
         )
 
 
@@ -117,9 +115,7 @@ def no_autocast(active: Active) -> None:
     wrap(
         torch,
         "autocast",
-        lambda original, *args, **more: (
-            contextlib.nullcontext() if active() and not _reference() else original(*args, **more)
-        ),
+        lambda original, *args, **more: contextlib.nullcontext() if active() else original(*args, **more),
     )
 
 

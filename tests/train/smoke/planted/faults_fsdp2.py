@@ -42,7 +42,7 @@ def after_step(act: Callable[[list[Any]], None], active: Active) -> None:
 
     def around(original: Any, optimizer: Any, *args: Any, **keywords: Any) -> Any:
         result = original(optimizer, *args, **keywords)
-        if active() and not _reference():
+        if active():
             act([one for group in optimizer.param_groups for one in group["params"]])
         return result
 
@@ -58,7 +58,7 @@ def stale_shard(active: Active) -> None:
     """One parameter's shard never moves."""
 
     def around(original: Any, optimizer: Any, *args: Any, **keywords: Any) -> Any:
-        if not active() or _reference():
+        if not active():
             return original(optimizer, *args, **keywords)
         held = local(optimizer.param_groups[0]["params"][1])
         old = held.clone()

@@ -7,6 +7,7 @@ import importlib.util
 from typing import Any
 
 from .. import model as models
+from .. import plain
 from ..context import Context
 from ..mode import Mode
 from . import ddp
@@ -123,22 +124,15 @@ def post_local_sgd(context: Context) -> None:
 def _averaged_by_hand(context: Context, steps: int) -> Any:
     """(gradients, parameters after the step) of this rank's replica in each step, all replicas computed here."""
     torch = context.torch
-    replicas = [context.build() for _ in range(context.world)]
-    optimizers = [models.optimizer_for(torch, "sgd", one.parameters()) for one in replicas]
-    for step, (tokens, targets) in enumerate(context.batches(steps)):
-        for rank, (replica, optimizer) in enumerate(zip(replicas, optimizers)):
-            optimizer.zero_grad()
-            logits = replica(context.share(tokens, rank))
-            models.loss_of(torch, logits, context.share(targets, rank)).backward()
-            optimizer.step()
-        grads = models.gradients(replicas[context.rank])
+    replicas = [models.parameters(plain.model(torch, context.sizes))] * context.world
+    for step, (tokens, targets) in enumerate(models.batches(torch, context.sizes, steps)):
+        shares = [(context.share(tokens, rank), context.share(targets, rank)) for rank in range(context.world)]
+        grads = [context.alone(held, *share)[1] for held, share in zip(replicas, shares)]
+        replicas = [plain.Optimizer("sgd").step(held, own) for held, own in zip(replicas, grads)]
         if step % 2 == 0:  # the averager counts from zero and averages at every period
-            mean = [torch.stack(list(many)).mean(0) for many in zip(*(one.parameters() for one in replicas))]
-            with torch.no_grad():
-                for replica in replicas:
-                    for one, value in zip(replica.parameters(), mean):
-                        one.copy_(value)
-        yield grads, models.parameters(replicas[context.rank])
+            mean = {name: sum(one[name] for one in replicas) / context.world for name in replicas[0]}
+            replicas = [mean] * context.world
+        yield grads[context.rank], replicas[context.rank]
 
 
 def zero1(context: Context) -> None:
@@ -177,8 +171,8 @@ def sync_batch_norm(context: Context) -> None:
             return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 4))
 
     images = torch.randn(context.sizes.batch, 3, 8, 8, generator=torch.Generator().manual_seed(5)).to(context.device)
-    reference = build().to(context.device)
-    wanted = reference(images)
+    reference = build()  # on the CPU
+    wanted = reference(images.cpu())
     wanted.square().mean().backward()
     converted = nn.SyncBatchNorm.convert_sync_batchnorm(build()).to(context.device)
     model = nn.parallel.DistributedDataParallel(converted, device_ids=[context.device.index])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import plain
 from ..context import Context
 from ..exchange import all_to_all
 from ..mode import Mode
@@ -16,13 +17,13 @@ _LIMIT = 1e-12
 class _Weights:
     """Router (width, experts) and experts (experts, width, width) in double precision, the same on every rank."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, device: Any) -> None:
         torch = context.torch
         generator = torch.Generator().manual_seed(13)
         count = _EXPERTS_A_RANK * context.world
 
         def draw(*shape: int) -> Any:
-            return torch.randn(shape, generator=generator, dtype=torch.float64).to(context.device).requires_grad_()
+            return torch.randn(shape, generator=generator, dtype=torch.float64).to(device).requires_grad_()
 
         self.router, self.first, self.second = draw(_WIDTH, count), draw(count, _WIDTH, 32), draw(count, 32, _WIDTH)
         self.tokens = draw(context.world * _TOKENS, _WIDTH).detach()
@@ -33,21 +34,32 @@ def _expert(torch: Any, tokens: Any, first: Any, second: Any) -> Any:
     return torch.nn.functional.gelu(tokens @ first) @ second
 
 
+def _plainly(torch: Any, tokens: Any, first: Any, second: Any) -> Any:
+    return plain.gelu(torch, tokens @ first) @ second
+
+
 def _reference(context: Context) -> tuple[Any, _Weights, Any]:
-    """One process with all experts: output, weights with their gradients, each expert's answer to each token."""
+    """One process with all experts: output, weights with their gradients, each expert's answer to each token.
+
+    On the CPU, by plain formulas.
+    """
 
     def make() -> tuple[Any, _Weights, Any]:
-        torch, weights = context.torch, _Weights(context)
-        shares, chosen = torch.softmax(weights.tokens @ weights.router, -1).topk(_TOP, -1)
+        torch, weights = context.torch, _Weights(context, context.torch.device("cpu"))
+        shares, chosen = plain.softmax(weights.tokens @ weights.router).topk(_TOP, -1)
         output = torch.zeros_like(weights.tokens)
         for expert in range(weights.router.shape[1]):
             rows, place = (chosen == expert).nonzero(as_tuple=True)
-            some = _expert(torch, weights.tokens[rows], weights.first[expert], weights.second[expert])
-            output = output.index_add(0, rows, some * shares[rows, place, None])
-        output.backward(weights.gradient)
+            some = _plainly(torch, weights.tokens[rows], weights.first[expert], weights.second[expert])
+            there = plain.one_hot(torch, rows, len(output), output.dtype)
+            output = output + there.T @ (some * shares[rows, place, None])
+        own = (weights.router, weights.first, weights.second)
+        for one, gradient in zip(own, torch.autograd.grad(output, own, weights.gradient)):
+            one.grad = gradient
         answers = torch.stack(
-            [_expert(torch, weights.tokens, *pair).detach() for pair in zip(weights.first, weights.second)]
+            [_plainly(torch, weights.tokens, *pair).detach() for pair in zip(weights.first, weights.second)]
         )
+        context.compared("experts", [output, *(one.grad for one in own)])
         return output.detach(), weights, answers
 
     found: tuple[Any, _Weights, Any] = context.cached("experts", make)
@@ -58,7 +70,7 @@ def experts(context: Context) -> None:
     """Top-2 routing with uneven all_to_all; output, expert gradients and router gradient against one process."""
     torch, dist, rank = context.torch, context.torch.distributed, context.rank
     wanted, whole, answers = _reference(context)
-    weights, exchange = _Weights(context), all_to_all(context)
+    weights, exchange = _Weights(context, context.device), all_to_all(context)
     mine = slice(rank * _TOKENS, (rank + 1) * _TOKENS)
     tokens = weights.tokens[mine]
     shares, chosen = torch.softmax(tokens @ weights.router, -1).topk(_TOP, -1)
@@ -69,7 +81,7 @@ def experts(context: Context) -> None:
     takes = torch.empty_like(gives)
     context.mark("exchange of the counts")
     dist.all_to_all_single(takes, gives)
-    routed = torch.softmax(weights.tokens @ weights.router.detach(), -1).topk(_TOP, -1).indices
+    routed = plain.softmax(whole.tokens @ whole.router.detach()).topk(_TOP, -1).indices
     sent = [_sent(context, routed, sender) for sender in range(context.world)]
     expected = torch.tensor([len(places) for places, _ in sent])
     context.check("value", "number of tokens from each rank", takes, expected, tolerance=0.0, step=0)
@@ -77,13 +89,12 @@ def experts(context: Context) -> None:
     context.mark("tokens travel to their experts")
     arrived = exchange(tokens[rows], give, take)
     for sender, (part, (places, _)) in enumerate(zip(arrived.split(take), sent)):
-        context.check("value", f"tokens from rank {sender}", part, weights.tokens[places], tolerance=0.0, step=1)
-    number = torch.cat([experts_ for _, experts_ in sent])
+        context.check("value", f"tokens from rank {sender}", part, whole.tokens[places], tolerance=0.0, step=1)
+    places, number = (torch.cat([one[which] for one in sent]) for which in (0, 1))
     results = torch.zeros_like(arrived)
     for expert in range(rank * _EXPERTS_A_RANK, (rank + 1) * _EXPERTS_A_RANK):
-        at = (number == expert).nonzero()[:, 0]
+        at = (number == expert).nonzero()[:, 0].to(context.device)
         results = results.index_add(0, at, _expert(torch, arrived[at], weights.first[expert], weights.second[expert]))
-    places = torch.cat([places for places, _ in sent])
     context.check(
         "local", "results of this rank's experts", results, answers[number, places], tolerance=_LIMIT, step=1, turn=1
     )

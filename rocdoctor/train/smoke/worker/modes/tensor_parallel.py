@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import flow as flows
 from .. import model as models
-from .. import shards
+from .. import plain, shards
 from ..context import Context
 from ..mode import Mode
 
@@ -146,7 +146,7 @@ def norm_share(context: Context, name: str, flow: flows.Flow, before: Mapping[st
     with torch.enable_grad():
         one = before[name].clone().requires_grad_()
         both = {"weight": before[f"{module}.weight"], "bias": before[f"{module}.bias"], kind: one}
-        normed = torch.nn.functional.layer_norm(x, (x.shape[-1],), both["weight"], both["bias"])
+        normed = plain.layer_norm(x, both["weight"], both["bias"])
         return torch.autograd.grad(normed, one, back)[0]
 
 
