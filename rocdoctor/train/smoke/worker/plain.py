@@ -98,10 +98,12 @@ class Optimizer:
         self._kind, self._steps = kind, 0
         self.moments: dict[str, tuple[Any, Any]] = {}
 
-    def step(self, held: dict[str, Any], grads: dict[str, Any]) -> dict[str, Any]:
+    def step(
+        self, held: dict[str, Any], grads: dict[str, Any], rate: float | None = None, decay: float = _DECAY
+    ) -> dict[str, Any]:
         """The parameters after a step."""
         self._steps += 1
-        rate = _RATE[self._kind]
+        rate = _RATE[self._kind] if rate is None else rate
         if self._kind == "sgd":
             return {name: one - rate * grads[name] for name, one in held.items()}
         found = {}
@@ -111,7 +113,7 @@ class Optimizer:
             first, second = _BETA1 * first + (1 - _BETA1) * grad, _BETA2 * second + (1 - _BETA2) * grad * grad
             self.moments[name] = (first, second)
             mean, square = first / (1 - _BETA1**self._steps), second / (1 - _BETA2**self._steps)
-            found[name] = one * (1 - rate * _DECAY) - rate * mean / (square**0.5 + _EPSILON)
+            found[name] = one * (1 - rate * decay) - rate * mean / (square**0.5 + _EPSILON)
         return found
 
 

@@ -109,7 +109,8 @@ def at_collective(
 
 def flip_bit(tensor: torch.Tensor, bit: int = 20) -> None:
     """Flip one bit of the largest element of a float32 tensor, in place."""
-    flat = getattr(tensor, "_local_tensor", tensor).detach().view(-1)
+    held = getattr(tensor, "_local_tensor", tensor).detach()
+    flat = held.view(-1) if held.is_contiguous() else held.T.view(-1)
     at = int(flat.abs().argmax())
     flat[at : at + 1].view(torch.int32).bitwise_xor_(1 << bit)
 

@@ -1,27 +1,25 @@
-"""Every collective in several types and sizes, each value checked on every rank.
+"""Every collective in several types, sizes, layouts and kinds of sums, each value checked on every rank.
 
-Values are made so that a wrong one tells where it came from: an element depends on its rank and its place, and all sums
-are exact in every type that is used (small whole numbers).
+Values are made so that a wrong one tells where it came from: an element depends on its rank and its place, without a
+period, so that a lost, doubled or moved one shows; all sums are exact in every type that is used (whole numbers).
 """
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from typing import Any
 
 from ..context import Context
+from ..exact_values import values
 from ..mode import Mode
 
 ORDER = 20
-# Element counts: one, an odd number, and one that is split into several messages by every library.
+# Element counts: one, an odd number, one that is split into several messages by every library, and one that comes by
+# the protocol for large messages: NCCL and RCCL go from LL over LL128 to Simple by size. Odd: no part is aligned.
 _SIZES = (1, 1027, 65536)
-
-
-def values(context: Context, rank: int, size: int, dtype: Any, salt: int = 0) -> Any:
-    """What ``rank`` holds: whole numbers from 0 to 7 (0 or 1 for bool), another row of them on each rank."""
-    torch = context.torch
-    found = torch.arange(size, dtype=torch.int64).mul_(5).add_(3 * rank + salt).remainder_(8)
-    return (found % 2 if dtype == torch.bool else found).to(dtype).to(context.device)
+_LARGE = {"cpu": (1 << 20) + 1, "cuda": (1 << 22) + 1}  # 4 and 16 MiB
+_LARGEST = {"cpu": ((1 << 22) + 3,), "cuda": ((1 << 24) + 3, (1 << 26) + 3)}  # 16 MiB; 64 and 256 MiB
 
 
 def _types(context: Context) -> list[Any]:
@@ -34,8 +32,11 @@ def _all(context: Context, size: int, dtype: Any, salt: int = 0) -> list[Any]:
 
 
 def _sum(context: Context, parts: list[Any]) -> Any:
-    total = context.torch.stack([one.to(context.torch.float64) for one in parts]).sum(0)
-    return total % 256 if parts[0].dtype == context.torch.uint8 else total
+    """Exact in the type itself: whole numbers."""
+    total = parts[0].clone()
+    for one in parts[1:]:
+        total += one
+    return total
 
 
 def _exact(context: Context, name: str, got: Any, wanted: Any) -> None:
@@ -48,8 +49,12 @@ def _each(context: Context) -> Any:
     torch = context.torch
     for dtype in _types(context):
         yield 1027, dtype, str(dtype).replace("torch.", "")
-    for size in _SIZES:
+    for size in (*_SIZES, *_large(context)):
         yield size, torch.float32, "float32"
+
+
+def _large(context: Context) -> tuple[int, ...]:
+    return (_LARGE[context.device.type],)
 
 
 def _mark(context: Context, call: str, words: str, size: int) -> str:
@@ -59,35 +64,106 @@ def _mark(context: Context, call: str, words: str, size: int) -> str:
 
 
 def all_reduce(context: Context) -> None:
-    """Sum, largest, smallest and (floating point) mean or product."""
-    torch, dist = context.torch, context.torch.distributed
+    """Sum, largest, smallest, product, mean, bits; tensors that are not in one piece; several at once."""
+    dist = context.torch.distributed
     for size, dtype, words in _each(context):
         parts = _all(context, size, dtype)
         name = _mark(context, "all_reduce", words, size)
         got = parts[context.rank].clone()
         dist.all_reduce(got)
         _exact(context, name, got, _sum(context, parts))
-        stacked = torch.stack([one.to(torch.float64) for one in parts])
+        if size != 1027:
+            continue
+        stacked = context.torch.stack(parts)
         for operation, wanted in ((dist.ReduceOp.MAX, stacked.amax(0)), (dist.ReduceOp.MIN, stacked.amin(0))):
             got = parts[context.rank].clone()
             dist.all_reduce(got, op=operation)
             _exact(context, f"{name}, {operation.name.lower()}", got, wanted)  # type: ignore[attr-defined, unused-ignore]
-    work = [values(context, context.rank, 257, torch.float32, salt) for salt in range(4)]
+    _other_sums(context)
+    _layouts(context)
+    sizes = (257, 65536, 1, 4099)
+    work = [values(context, context.rank, size, context.torch.float32, salt).clone() for salt, size in enumerate(sizes)]
     context.mark("all_reduce float32[257] four at once")
     pending = [dist.all_reduce(one, async_op=True) for one in work]
-    for salt, one in enumerate(pending):
-        one.wait()
-        _exact(
-            context,
-            f"all_reduce number {salt} of four at once",
-            work[salt],
-            _sum(context, _all(context, 257, torch.float32, salt)),
-        )
+    for salt in (2, 0, 3, 1):  # in another order than they were started
+        pending[salt].wait()
+        parts = _all(context, sizes[salt], context.torch.float32, salt)
+        _exact(context, f"all_reduce number {salt} of four at once", work[salt], _sum(context, parts))
+
+
+def _other_sums(context: Context) -> None:
+    """Product and mean of floating-point numbers, bitwise sums of whole ones: what a back end has of them."""
+    torch, dist = context.torch, context.torch.distributed
+    whole = _all(context, 1027, torch.int32)
+    small = [(one.remainder(3) + 1).float() for one in _all(context, 1027, torch.float32)]
+    mean = [one * context.world for one in small]
+    tries: list[tuple[str, list[Any], Callable[[Any, Any], Any]]] = [
+        ("PRODUCT", small, lambda one, two: one * two),
+        ("AVG", mean, lambda one, two: one + two),
+        ("BAND", whole, lambda one, two: one & two),
+        ("BOR", whole, lambda one, two: one | two),
+        ("BXOR", whole, lambda one, two: one ^ two),
+    ]
+    for kind, parts, fold in tries:
+        operation = getattr(dist.ReduceOp, kind)
+        name = _mark(context, "all_reduce", str(parts[0].dtype).replace("torch.", ""), 1027)
+        got, wanted = parts[context.rank].clone(), parts[0]
+        for one in parts[1:]:
+            wanted = fold(wanted, one)
+        if _refused(context, f"all_reduce, {kind}", lambda: dist.all_reduce(got, op=operation)):  # noqa: B023
+            continue
+        _exact(context, f"{name}, {kind.lower()}", got, wanted / context.world if kind == "AVG" else wanted)
+
+
+# What back ends say of a kind of sum, a type or a layout that they do not have.
+_REFUSALS = ("cannot use reduceop", "unsupported", "not support", "must be contiguous", "not implemented")
+
+
+def _refused(context: Context, what: str, call: Callable[[], Any]) -> bool:
+    """Whether the back end says that it does not do this, which it says on all ranks, before anything is sent."""
+    try:
+        call()
+    except (RuntimeError, ValueError, NotImplementedError) as error:
+        if not any(word in str(error).lower() for word in _REFUSALS):
+            raise
+        context.facts.setdefault("not_implemented", []).append(what)
+        return True
+    return False
+
+
+def _layouts(context: Context) -> None:
+    """A tensor that begins at an odd place, and one that is transposed, between others that nobody may touch.
+
+    Rows that lie apart are not tried: gloo (torch 2.13.0) takes them for one piece without a word, NCCL refuses them.
+    """
+    torch, dist = context.torch, context.torch.distributed
+    parts = _all(context, 64 * 33, torch.float32)
+    wanted = _sum(context, parts)
+    held = parts[context.rank]
+    moved = held.new_zeros(held.numel() + 2)
+    moved[1:-1] = held
+    turned = held.reshape(64, 33).T.contiguous().T
+    for name, got, right in (
+        ("at an odd address", moved[1:-1], wanted),
+        ("that is transposed", turned, wanted.reshape(64, 33)),
+    ):
+        _mark(context, "all_reduce", "float32", 64 * 33)
+        if not _refused(context, f"all_reduce of a tensor {name}", lambda: dist.all_reduce(got)):  # noqa: B023
+            _exact(context, f"all_reduce of a tensor {name}", got, right)
+    clean = not bool(moved[0]) and not bool(moved[-1])
+    context.expect("value", "what lies beside the tensor", clean, "was written over by all_reduce", step=context.marks)
 
 
 def one_to_all(context: Context) -> None:
     """broadcast, scatter, gather and reduce, from and to every rank in turn."""
     torch, dist = context.torch, context.torch.distributed
+    for size in _large(context):
+        parts = _all(context, size, torch.float32)
+        for root in {0, context.world - 1}:
+            got = parts[context.rank].clone()
+            name = _mark(context, "broadcast", "float32", size)
+            dist.broadcast(got, root)
+            _exact(context, f"{name} from rank {root}", got, parts[root])
     for root in range(context.world):
         dtype = (torch.float32, torch.bfloat16, torch.int64)[root % 3]
         words, size = str(dtype).replace("torch.", ""), 1027
@@ -114,7 +190,7 @@ def one_to_all(context: Context) -> None:
 
 
 def all_gather(context: Context) -> None:
-    """Into a list (also of unequal parts where the back end has it) and into one tensor."""
+    """Into a list and into one tensor, also in place."""
     torch, dist = context.torch, context.torch.distributed
     into_one = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
     for size, dtype, words in _each(context):
@@ -128,13 +204,22 @@ def all_gather(context: Context) -> None:
         into_one(whole, parts[context.rank])
         for rank, one in enumerate(whole.chunk(context.world)):
             _exact(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank])
+        if size == 65536:  # in place: what is sent is the part of the result that it becomes
+            whole.zero_()
+            own = whole.chunk(context.world)[context.rank]
+            own.copy_(parts[context.rank])
+            _mark(context, "all_gather in place", words, size)
+            into_one(whole, own)
+            for rank, one in enumerate(whole.chunk(context.world)):
+                _exact(context, f"{name} in place, part of rank {rank}", one, parts[rank])
 
 
 def reduce_scatter(context: Context) -> None:
-    """From one tensor; from a list where the back end has it."""
+    """From one tensor; the largest is that of all parts together."""
     torch, dist = context.torch, context.torch.distributed
     from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
     for size, dtype, words in _each(context):
+        size = -(-size // context.world) if size > 65536 else size
         parts = _all(context, size * context.world, dtype)
         name = _mark(context, "reduce_scatter", words, size)
         got = torch.empty(size, dtype=dtype, device=context.device)
@@ -148,6 +233,7 @@ def all_to_all(context: Context) -> None:
     torch, dist = context.torch, context.torch.distributed
     world, rank = context.world, context.rank
     for size, dtype, words in _each(context):
+        size = -(-size // world) if size > 65536 else size
         own = values(context, rank, size * world, dtype)
         name = _mark(context, "all_to_all", words, size)
         got = torch.empty_like(own)
@@ -185,13 +271,27 @@ def point_to_point(context: Context) -> None:
                 dist.recv(got, other)
                 dist.send(own, other)
             _exact(context, f"received from rank {other}", got, values(context, other, size, torch.float32, low))
+    for size in (65536, *_large(context)):
+        _ring(context, size)
+
+
+def _ring(context: Context, size: int) -> None:
+    """To both neighbours and from both, two of each at once, in another order than they are waited for."""
+    torch, dist = context.torch, context.torch.distributed
     right, left = (context.rank + 1) % context.world, (context.rank - 1) % context.world
-    own, got = values(context, context.rank, size, torch.float32), torch.empty(size, device=context.device)
-    context.mark("ring of sends and receives, all at once")
-    operations = [dist.P2POp(dist.isend, own, right), dist.P2POp(dist.irecv, got, left)]
-    for one in dist.batch_isend_irecv(operations):
+    ways = [(right, left, 0, size), (left, right, 1, 4099), (right, left, 2, 1), (left, right, 3, size // 3)]
+    operations, got = [], []
+    for to, source, tag, count in ways:
+        got.append(torch.empty(count, device=context.device))
+        own = values(context, context.rank, count, torch.float32, tag)
+        operations.append(dist.P2POp(dist.isend, own, to, tag=tag))
+        operations.append(dist.P2POp(dist.irecv, got[-1], source, tag=tag))
+    context.mark(f"ring of sends and receives of {size} values, all at once")
+    for one in reversed(dist.batch_isend_irecv(operations)):
         one.wait()
-    _exact(context, f"ring, received from rank {left}", got, values(context, left, size, torch.float32))
+    for (_, source, tag, count), one in zip(ways, got):
+        wanted = values(context, source, count, torch.float32, tag)
+        _exact(context, f"ring, {count} values received from rank {source}", one, wanted)
 
 
 def subgroups(context: Context) -> None:
@@ -204,7 +304,7 @@ def subgroups(context: Context) -> None:
     mine = 0 if context.rank < half else 1
     members = range(half) if mine == 0 else range(half, context.world)
     context.mark("all_reduce float32[1027] in two groups at once")
-    got = values(context, context.rank, 1027, torch.float32)
+    got = values(context, context.rank, 1027, torch.float32).clone()
     dist.all_reduce(got, group=groups[mine])
     _exact(
         context,
@@ -233,20 +333,59 @@ def objects(context: Context) -> None:
         right = isinstance(one, dict) and one.get("rank") == rank and len(one.get("text", "")) == 100 * rank + 1
         context.expect("value", f"all_gather_object, part of rank {rank}", right, f"is {str(one)[:60]}")
     context.mark("broadcast_object_list")
-    shared = [{"from": 0, "numbers": list(range(50))} if context.rank == 0 else None]
-    dist.broadcast_object_list(shared, src=0)
-    context.expect("value", "broadcast_object_list", shared == [{"from": 0, "numbers": list(range(50))}], "differs")
+    for root in range(context.world):
+        shared = [{"from": root, "numbers": list(range(50))} if context.rank == root else None]
+        dist.broadcast_object_list(shared, src=root)
+        right = shared == [{"from": root, "numbers": list(range(50))}]
+        name = f"broadcast_object_list from rank {root}"
+        context.expect("value", name, right, f"gave {str(shared)[:60]}", step=context.marks)
     context.mark("barrier")
     dist.barrier()
 
 
+def large(context: Context) -> None:
+    """Sum, copies and exchanges of the largest messages, every value."""
+    torch, dist = context.torch, context.torch.distributed
+    into_one = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+    from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+    for size in _LARGEST[context.device.type]:
+        part = size // context.world
+        size = part * context.world
+        parts = _all(context, size, torch.float32)
+        total, own = _sum(context, parts), parts[context.rank]
+        mine = slice(context.rank * part, (context.rank + 1) * part)
+        got = own.clone()
+        name = _mark(context, "all_reduce", "float32", size)
+        dist.all_reduce(got)
+        _exact(context, name, got, total)
+        got = torch.empty(part, device=context.device)
+        name = _mark(context, "reduce_scatter", "float32", part)
+        from_one(got, own)
+        _exact(context, name, got, total[mine])
+        got = torch.empty(size, device=context.device)
+        name = _mark(context, "all_gather", "float32", part)
+        into_one(got, own[:part])
+        for rank, one in enumerate(got.chunk(context.world)):
+            _exact(context, f"{name}, part of rank {rank}", one, parts[rank][:part])
+        name = _mark(context, "all_to_all", "float32", part)
+        dist.all_to_all_single(got, own)
+        for rank, one in enumerate(got.chunk(context.world)):
+            _exact(context, f"{name}, part of rank {rank}", one, parts[rank][mine])
+        got.copy_(own)
+        name = _mark(context, "broadcast", "float32", size)
+        dist.broadcast(got, context.world - 1)
+        _exact(context, name, got, parts[-1])
+        _ring(context, size)
+
+
 MODES = (
-    Mode("all-reduce", "all_reduce: sum, largest, smallest, seven types", all_reduce),
+    Mode("all-reduce", "all_reduce: every kind of sum, seven types, odd layouts", all_reduce),
     Mode("one-to-all", "broadcast, reduce, scatter and gather from and to every rank", one_to_all),
     Mode("all-gather", "all_gather into a list and into one tensor", all_gather),
     Mode("reduce-scatter", "reduce_scatter from one tensor", reduce_scatter),
     Mode("all-to-all", "all_to_all with equal and with unequal parts", all_to_all),
     Mode("point-to-point", "send and receive between every two ranks, and a ring", point_to_point, min_world=2),
     Mode("subgroups", "collectives in two groups at once", subgroups, min_world=2),
+    Mode("large-messages", "every collective with 16 MiB (up to 256 MiB on GPUs)", large, full=True, min_world=2),
     Mode("objects", "Python objects and a barrier", objects, objects=True),
 )

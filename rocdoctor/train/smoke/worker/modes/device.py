@@ -1,4 +1,4 @@
-"""One device by itself: arithmetic against the CPU in double precision, memory patterns, copies.
+"""One device by itself: arithmetic against plain formulas in double precision, memory patterns, copies.
 
 Nothing here communicates, so a difference is the device's own (or its driver's, or its kernel library's).
 """
@@ -6,11 +6,11 @@ Nothing here communicates, so a difference is the device's own (or its driver's,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..context import Context
 from ..mode import Mode
+from ..operations import known_answers, operations
 
 ORDER = 10
 # Largest difference as a share of the largest expected value. Inputs are exact in the type; what remains is the
@@ -20,36 +20,14 @@ _PATTERNS = (0, -1, 0x55555555, -0x55555556)
 _PIECE_BYTES = 256 << 20
 
 
-def _operations(torch: Any) -> Iterator[tuple[str, tuple[tuple[int, ...], ...], Callable[..., Any]]]:
-    """(name, shapes of the inputs, function); every function is differentiable. Sizes are no multiples of a tile."""
-    functional = torch.nn.functional
-    yield "matrix product", ((129, 257), (257, 65)), torch.matmul
-    yield "product with a transposed matrix", ((96, 128), (64, 128)), lambda one, two: one @ two.T
-    yield "batched product", ((7, 33, 65), (7, 65, 31)), torch.bmm
-    yield (
-        "convolution",
-        ((2, 5, 19, 19), (7, 5, 3, 3)),
-        lambda image, kernel: functional.conv2d(image, kernel, padding=1),
-    )
-    yield (
-        "attention",
-        ((2, 3, 40, 16),) * 3,
-        lambda *three: functional.scaled_dot_product_attention(*three, is_causal=True),
-    )
-    yield "layer norm", ((33, 65), (65,), (65,)), lambda one, *two: functional.layer_norm(one, (65,), *two)
-    yield "softmax", ((33, 129),), lambda one: torch.softmax(one, -1)
-    yield "sum over rows", ((257, 63),), lambda one: one.sum(0)
-    yield "largest of each row", ((65, 129),), lambda one: one.amax(-1)
-    yield "gelu", ((33, 65),), functional.gelu
-
-
 def compute(context: Context) -> None:
-    """Forward and backward of the operations that training is made of, in each floating-point type."""
+    """Forward and backward of the operations that training is made of, in each floating-point type, against plain
+    formulas in double precision; answers that are known; whole numbers, exactly."""
     torch = context.torch
     skipped: list[str] = []
     for kind in ("float32", "bfloat16", "float16", "float64"):
         dtype = getattr(torch, kind)
-        for turn, (name, shapes, function) in enumerate(_operations(torch)):
+        for turn, (name, shapes, function, plainly) in enumerate(operations(torch)):
             context.mark(f"{name} in {kind}")
             generator = torch.Generator().manual_seed(17 + turn)
             exact = [torch.randn(shape, generator=generator).to(dtype).double().requires_grad_() for shape in shapes]
@@ -62,26 +40,64 @@ def compute(context: Context) -> None:
                     raise
                 skipped.append(f"{name} in {kind}")
                 continue
-            wanted = function(*exact)
-            wanted.sum().backward()
+            wanted = plainly(*exact)
+            grads = torch.autograd.grad(wanted.sum(), exact)
             limit = _LIMITS[kind]
             context.check("local", f"{name} in {kind}", got, wanted, tolerance=limit, step=context.marks)
-            for number, (one, two) in enumerate(zip(moved, exact)):
+            for number, (one, right) in enumerate(zip(moved, grads)):
                 # The largest gradient of a normalised output may be nothing but rounding: the scale is the inputs' too.
-                scale = max(float(two.grad.abs().max()), 1.0)
+                scale = max(float(right.abs().max()), 1.0)
                 context.check(
                     "local",
                     f"{name} in {kind}, gradient {number}",
                     one.grad,
-                    two.grad,
+                    right,
                     tolerance=2 * limit,
                     scale=scale,
                     step=context.marks,
                 )
+    _known(context)
+    _exact_products(context)
     _fp8(context, skipped)
     _whole_numbers(context)
     if skipped:
         context.facts["not_implemented"] = skipped[:20]
+
+
+def _known(context: Context) -> None:
+    """Answers that were worked out by hand."""
+    torch = context.torch
+    for name, function, inputs, wanted in known_answers(torch):
+        context.mark(f"{name}, known answer")
+        got = function(*(torch.tensor(one, device=context.device) for one in inputs))
+        context.check("local", f"{name}, known answer", got, wanted, tolerance=2e-6, step=context.marks)
+
+
+def _exact_products(context: Context) -> None:
+    """Products of small whole numbers, exact in every type: as a whole, as a sum of two halves, with rows moved."""
+    torch = context.torch
+    generator = torch.Generator().manual_seed(29)
+    one, two = (torch.randint(-2, 3, shape, generator=generator).double() for shape in ((129, 512), (512, 65)))
+    order = torch.arange(129) * 50 % 129
+    for kind in ("float32", "bfloat16", "float16"):
+        dtype = getattr(torch, kind)
+        wanted = (one @ two).to(dtype)
+        left, right, moved = one.to(context.device, dtype), two.to(context.device, dtype), order.to(context.device)
+        context.mark(f"products of whole numbers in {kind}")
+        try:
+            whole, rows = left @ right, left[moved] @ right
+            halves = left[:, :255].float() @ right[:255].float() + left[:, 255:].float() @ right[255:].float()
+        except RuntimeError as error:
+            if "not implemented" not in str(error).lower():
+                raise
+            continue
+        for name, got, answer in (
+            ("", whole, wanted),
+            (", rows in another order", rows, wanted[order]),
+            (", sum of two halves", halves, one @ two),
+        ):
+            words = f"product of whole numbers in {kind}{name}"
+            context.check("local", words, got, answer, tolerance=0.0, step=context.marks)
 
 
 def _fp8(context: Context, skipped: list[str]) -> None:
