@@ -81,10 +81,12 @@ def train(
         )
         optimizer.step()
         limit = parameter_tolerance or tolerance
-        turns = dict.fromkeys(owned, END_TURN - 1)
-        context.check_all(
-            "param", models.parameters(model), wanted.after[step], step=step, tolerance=limit, turns=turns
-        )
+        right = wanted.after[step]
+        mine = {name: right[name] for name in owned or right}  # what this rank's own optimizer has moved
+        rest = {name: one for name, one in right.items() if name not in mine}
+        held = models.parameters(model)
+        context.check_all("param", held, mine, step=step, tolerance=limit, turn=END_TURN - 1, layer="device")
+        context.check_all("param", held, rest, step=step, tolerance=limit)
         if after is not None:
             after(step)
     for handle in handles:

@@ -102,8 +102,10 @@ def _train(
     cut: Callable[[Mapping[str, Any]], dict[str, Any]],
     before: Callable[[int], None],
     norm_of: Callable[[Any], Any],
+    seen: Callable[[int], None] | None = None,
 ) -> None:
-    """``named``: the parameters that learn, by plain name; ``cut``: this rank's parts of whole tensors."""
+    """``named``: the parameters that learn, by plain name; ``cut``: this rank's parts of whole tensors; ``before`` and
+    ``seen`` are called before each forward and after it."""
     torch, dist = context.torch, context.torch.distributed
     wanted = reference(context)
     optimizer = torch.optim.AdamW(list(named.values()), lr=1.0)
@@ -115,6 +117,8 @@ def _train(
         optimizer.zero_grad()
         context.mark(f"step {step}: forward and backward")
         loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
+        if seen is not None:
+            seen(step)
         loss.backward()
         total = loss.detach().clone()
         context.mark(f"step {step}: mean of the losses")
@@ -124,7 +128,8 @@ def _train(
         context.check_all("grad", grads, cut(right.whole), step=step)
         context.mark(f"step {step}: clipping")
         norm = norm_of(torch.nn.utils.clip_grad_norm_(list(named.values()), float(right.norm) / 2))
-        context.check("grad", "norm of all gradients", norm, right.norm, step=step, turn=END_TURN - 9, tolerance=5e-5)
+        own: dict[str, Any] = {"step": step, "turn": END_TURN - 9, "tolerance": 5e-5, "layer": "framework"}
+        context.check("grad", "norm of all gradients", norm, right.norm, **own)
         clipped = {f"clipped {name}": shards.local_of(one.grad) for name, one in named.items() if one.grad is not None}
         halves = {f"clipped {name}": one for name, one in cut(right.grads).items()}
         context.check_all("grad", clipped, halves, step=step, turn=END_TURN - 8)
@@ -170,15 +175,17 @@ def data_parallel(context: Context) -> None:
     model = ddp.distributed(context, inner, find_unused_parameters=True)
 
     def before(step: int) -> None:
-        if step:
-            held = float(inner.gain)
-            context.check("value", "the buffer after a step", held, _gain(step - 1), step=step, tolerance=0.0, turn=-1)
         # Rank 0 rules: what others hold is written over in the forward.
         inner.gain.fill_(_gain(step) + context.rank)
 
+    def seen(step: int) -> None:
+        held = float(inner.gain)
+        words = f"is {held:g} after the forward: rank 0's, {_gain(step):g}, did not come"
+        context.expect("value", "the buffer", held == _gain(step), words, step=step, turn=0, layer="framework")
+
     named = {models.plain_name(name): one for name, one in model.named_parameters() if one.requires_grad}
     unused = named.pop("spare")
-    _train(context, model, named, dict, before, lambda norm: norm)
+    _train(context, model, named, dict, before, lambda norm: norm, seen)
     words = "has a gradient, although nothing used it"
     idle = unused.grad is None or not bool(unused.grad.any())
     context.expect("grad", "the unused weight", idle, words, step=_STEPS, layer="framework")

@@ -1,0 +1,108 @@
+"""Faults as real libraries have them: by size, layout and kind of sum, in one operation, on one rank or on all.
+
+They stay on while a rank computes what it compares with: a reference with the same kernels would share them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocdoctor.train.smoke.judge.references import odd_references
+from rocdoctor.train.smoke.judge.verdicts import judge
+from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+ONE, ALL = (1,), (0, 1)
+# fault, where, mode, ranks that must be named, layer
+QUICK: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
+    ("not-summed-when-large", 1, "all-reduce", ONE, "collectives"),
+    ("embedding-neighbour", 1, "ddp", ONE, "device"),
+    ("embedding-neighbour", "all", "compute", ALL, "framework"),
+    ("other-buckets", "all", "ddp-longer", ALL, "collectives"),
+    ("adamw-beta", 1, "optimizers", ONE, "device"),
+]
+REST: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
+    ("gather-swapped-when-large", 1, "all-gather", ONE, "collectives"),
+    ("list-swapped-when-large", 1, "all-gather", ONE, "collectives"),
+    ("last-lost-when-large", 1, "all-reduce", ONE, "collectives"),
+    ("last-lost-when-large", 1, "large-messages", ONE, "collectives"),
+    ("broadcast-lost-when-large", 1, "one-to-all", ONE, "collectives"),
+    ("gather-shifted", 1, "all-gather", ONE, "collectives"),
+    ("scatter-shifted", 1, "reduce-scatter", ONE, "collectives"),
+    ("exchange-shifted", 1, "all-to-all", ONE, "collectives"),
+    ("sum-for-product", "all", "all-reduce", ALL, "collectives"),
+    ("or-for-xor", "all", "all-reduce", ALL, "collectives"),
+    ("layout-lost", 1, "all-reduce", ONE, "collectives"),
+    ("offset-lost", 1, "all-reduce", ONE, "collectives"),
+    ("root-lost", 0, "objects", (0,), "collectives"),
+    ("buffers-stay", "all", "ddp-longer", ONE, "framework"),
+    ("third-step-stale", 1, "fsdp2-longer", ONE, "device"),
+    ("clip-alone", "all", "fsdp2-longer", ALL, "framework"),
+    ("gradient-twice", "all", "ddp", ALL, "collectives"),
+    ("adamw-no-decay", 1, "optimizers", ONE, "device"),
+    ("adamw-bias", 1, "zero-1", ONE, "device"),
+    ("adamw-fused-twice", 1, "optimizers", ONE, "device"),
+    ("adam-foreach-off", 1, "optimizers", ONE, "device"),
+    ("sgd-second-off", 1, "ddp", ONE, "device"),
+    ("sgd-second-half", 1, "ddp", ONE, "device"),
+    ("sgd-second-half", 1, "fsdp2", ONE, "device"),
+    ("embedding-duplicates", 1, "fsdp2", ONE, "device"),
+    ("linear-last-tile", 1, "ddp", ONE, "device"),
+    ("linear-last-tile", 1, "pipeline-1f1b", ONE, "device"),
+    ("linear-128", "all", "ddp", ALL, "framework"),
+    ("linear-rounded", 1, "ddp", ONE, "device"),
+    ("mask-off-by-one", 1, "fsdp2", ONE, "device"),
+    ("attention-no-autocast", 1, "compute", ONE, "device"),
+    ("last-token-lost", 1, "ddp", ONE, "device"),
+    ("norm-epsilon", 1, "ddp", ONE, "device"),
+    ("dropout-nothing", 1, "dropout", ONE, "device"),
+    ("dropout-not-scaled", 1, "dropout", ONE, "device"),
+    ("one-seed", "all", "dropout", ALL, "framework"),
+]
+
+
+def _wrong(table: list[tuple[str, int | str, str, tuple[int, ...], str]]) -> list[str]:
+    found = []
+    for fault, rank, mode, named, layer in table:
+        result = kit.planted(fault, rank, mode, limit_s=20.0)
+        if (result.state, result.named, result.layer) != ("fail", named, layer):
+            found.append(f"{fault} in {mode}: {result.state} {result.named} {result.layer} {result.message[:200]}")
+    return found
+
+
+def test_a_fault_of_each_kind_is_caught_and_no_healthy_rank_is_accused() -> None:
+    assert not _wrong(QUICK)
+
+
+@pytest.mark.heavy
+def test_all_others_are_caught_too() -> None:
+    assert not _wrong(REST)
+
+
+def test_a_rank_that_expects_something_else_is_named_before_anything_is_judged() -> None:
+    result = kit.planted("processor-off", 1, "fsdp2", 3)
+    assert (result.state, result.named, result.layer) == ("fail", (1,), "device"), result.message
+    assert "the reference" in result.message
+
+
+def _told(rank: int, value: float, wrong: bool = False) -> RankRecord:
+    fault: dict[str, Any] = {"stage": "grad", "step": 0, "turn": 0, "name": "x", "error": 1.0, "words": "differs"}
+    faults = {"faults": [fault]} if wrong else {}
+    state = "fail" if wrong else "pass"
+    return RankRecord(rank, result={"state": state, "reference": {"sgd": [4.0, value]}, **faults})
+
+
+def test_of_three_references_the_majority_is_right_and_of_two_the_numbers_decide() -> None:
+    def odd(*ranks: RankRecord) -> list[int]:
+        return [one.rank for one in odd_references(ranks)]
+
+    assert odd(_told(0, 1.0), _told(1, 1.0 + 1e-12), _told(2, 1.0)) == []
+    assert odd(_told(0, 1.0), _told(1, 1.0 + 1e-6), _told(2, 1.0)) == [1]
+    assert odd(_told(0, 1.0), _told(1, float("nan"))) == [0, 1]
+    assert odd(_told(0, 1.0), _told(1, 1.1, wrong=True)) == [1]
+    both = judge(ModeRecord("ddp", 1.0, (_told(0, 1.0), _told(1, 1.1))))
+    assert (both.state, both.named, both.layer) == ("fail", (0, 1), "device")
+    assert "it cannot be told which" in both.message
