@@ -61,7 +61,8 @@ _TEXT = """# Smoke tests
 `rocdoctor smoke` proves that distributed training computes the right numbers on this machine. Each mode trains a small
 transformer (58,560 parameters on up to 4 ranks) for a few steps, or runs one exchange, and compares what **every
 rank** holds with what one process computes: loss, every gradient, every parameter, every received value. "It ran" is
-no pass.
+no pass. What it is compared with comes from plain operations in double precision on the CPU, or was worked out by hand:
+a kernel that computes wrongly on all ranks shares nothing with it.
 
 - The tests run in *your* interpreter (`--python`, the active environment, `~/torch-venv`, or `python3`), with torch 2.1
   or later and the standard library alone. What a torch release or a device does not have is "not tested", with the
@@ -71,14 +72,19 @@ no pass.
 - A rank that dies, hangs, raises an error or holds a wrong number is named, with its GPU's PCI address, the step, what
   was expected and what came, and the likely layer: arithmetic on one device, link between two, collective library,
   framework, configuration. Ranks that only suffer from it are shown as `lost` or `off`.
-- Every mode has a deadline (`--deadline`), and nothing is left running after it.
+- Every mode has a deadline (`--deadline`), and nothing is left running after it. Time for which ranks wait for a
+  processor does not count, up to three times the deadline: a busy machine is no fault.
+- A process that the kernel ended for want of memory, a full disk, a loopback interface that is down, a wrong
+  `GLOO_SOCKET_IFNAME` and a limit of address space are told in these words, and no rank is accused.
+- The time that is printed is that for which you waited, import of torch included.
 - `rocdoctor bundle --with-smoke` records the results; `check` judges recorded ones; `smoke --from BUNDLE` shows them.
 
 ## How a fault is placed
 
 Each comparison has a stage in the order in which data flows through a step: input, parameters before the step, what the
 rank computes by itself, results of exchanges, loss, gradients, parameters after. The rank that differs at the earliest
-stage has the fault; ranks that differ later have caught it. When all ranks hold the same wrong numbers, a second look
+stage has the fault; ranks that differ later have caught it. Before that the runner compares what the ranks compare
+with: a rank that expects other numbers than the rest is at fault itself. When all ranks hold the same wrong numbers, a second look
 lets each rank contribute alone to a sum. Every rank notes in shared memory which collective it is about to enter, so a
 rank that died or froze still tells where it was, and ranks that entered different collectives are told apart.
 
