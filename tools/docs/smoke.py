@@ -81,12 +81,13 @@ a kernel that computes wrongly on all ranks shares nothing with it.
 
 ## How a fault is placed
 
-Each comparison has a stage in the order in which data flows through a step: input, parameters before the step, what the
-rank computes by itself, results of exchanges, loss, gradients, parameters after. The rank that differs at the earliest
-stage has the fault; ranks that differ later have caught it. Before that the runner compares what the ranks compare
-with: a rank that expects other numbers than the rest is at fault itself. When all ranks hold the same wrong numbers, a second look
-lets each rank contribute alone to a sum. Every rank notes in shared memory which collective it is about to enter, so a
-rank that died or froze still tells where it was, and ranks that entered different collectives are told apart.
+Each comparison has a stage in the order in which data flows through a step: input, parameters before the step, what
+the rank computes by itself, results of exchanges, loss, gradients, parameters after. The rank that differs at the
+earliest stage has the fault; ranks that differ later have caught it. Before that the runner compares what the ranks
+compare with: a rank that expects other numbers than the rest is at fault itself. When all ranks hold the same wrong
+numbers, a second look lets each rank contribute alone to a sum. Every rank notes in shared memory which collective it
+is about to enter, so a rank that died or froze still tells where it was, and ranks that entered different collectives
+are told apart.
 
 ## Measured figures
 

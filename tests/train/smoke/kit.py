@@ -50,8 +50,17 @@ def planted(fault: str | Fault, rank: int | str, mode: str, world: int = 2, limi
 
     The function alone runs in the rank: beside its own imports it sees what ``planted/faults.py`` has.
     """
+    return _run(_words(fault, rank, mode) if fault else "", mode, world, limit_s)
+
+
+def plant(fault: str | Fault, rank: int | str, mode: str) -> None:
+    """For a test that runs the ranks itself."""
+    _server()[1].write_text(_words(fault, rank, mode))
+
+
+def _words(fault: str | Fault, rank: int | str, mode: str) -> str:
     name = fault if isinstance(fault, str) else f"{inspect.getsourcefile(fault)}:{fault.__name__}"
-    return _run(f"{name} {rank} {mode}" if fault else "", mode, world, limit_s)
+    return f"{name} {rank} {mode}"
 
 
 def check_fault(

@@ -58,6 +58,7 @@ REST: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
     ("attention-no-autocast", 1, "compute", ONE, "device"),
     ("last-token-lost", 1, "ddp", ONE, "device"),
     ("norm-epsilon", 1, "ddp", ONE, "device"),
+    ("softmax-by-threads", 1, "compute", ONE, "device"),
     ("dropout-nothing", 1, "dropout", ONE, "device"),
     ("dropout-not-scaled", 1, "dropout", ONE, "device"),
     ("one-seed", "all", "dropout", ALL, "framework"),

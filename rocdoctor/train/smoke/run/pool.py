@@ -173,8 +173,19 @@ class Pool:
                 return found
         return {"gpus": [], "error": f"torch did not tell the GPUs within {limit_s:g} s"}
 
-    def start(self, world: int, backend: str, device: str, timeout_s: float, limit_s: float) -> ModeRecord:
-        """Fork the ranks and form their process group; the record tells which ranks came up. Ends an earlier set."""
+    def start(
+        self,
+        world: int,
+        backend: str,
+        device: str,
+        timeout_s: float,
+        limit_s: float,
+        variables: Mapping[str, str] | None = None,
+    ) -> ModeRecord:
+        """Fork the ranks and form their process group; the record tells which ranks came up. Ends an earlier set.
+
+        ``variables``: of the ranks alone, beside the environment under test.
+        """
         self.stop_ranks()
         self._generation += 1
         self._place = self._folder / str(self._generation)
@@ -186,6 +197,7 @@ class Pool:
             "device": device,
             "folder": str(self._place),
             "timeout_s": timeout_s,
+            "variables": dict(variables or {}),
         }
         self._pids = {}
         self._ranks = {rank: RankRecord(rank) for rank in range(world)}

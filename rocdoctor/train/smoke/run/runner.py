@@ -12,6 +12,7 @@ from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
+from rocdoctor.train.smoke.run.protocols import forced
 from rocdoctor.train.smoke.worker import locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 
@@ -80,9 +81,7 @@ def run_modes(
             up = False
             found = _launched(mode, pool, setting, partial(_tell_rank, tell, mode.name))
         if found is None and not up:
-            start = judge(
-                pool.start(setting.world, setting.backend, setting.device, setting.limit_s / 2, setting.limit_s)
-            )
+            start = judge(_start(pool, setting))
             up = start.state == "pass"
             if not up:
                 results.append(start)
@@ -94,6 +93,9 @@ def run_modes(
             if found.state == "fail" and up and len(found.named) == setting.world > 1:
                 found = located(found, pool.run(locate.NAME, setting.limit_s))
                 up = pool.whole
+            if isinstance(pool, Pool) and setting.backend == "nccl" and _by_protocol(mode, found):
+                again = partial(_start, pool, setting)
+                found, up = forced(found, pool, again, setting.limit_s * mode.slow), False
         results.append(found)
         tell("done", mode.name, -1, found.state)
     pool.stop_ranks()
@@ -107,6 +109,22 @@ def run_modes(
         setting.untested,
         (*notes, *setting.notes),
         pool.peak_memory_bytes,
+    )
+
+
+def _start(pool: Ranks, setting: RunSetting, variables: dict[str, str] | None = None) -> ModeRecord:
+    more = (variables,) if variables and isinstance(pool, Pool) else ()
+    return pool.start(setting.world, setting.backend, setting.device, setting.limit_s / 2, setting.limit_s, *more)
+
+
+# Modes that are one exchange: what a library does with it depends on the protocol that it chooses.
+_EXCHANGES = ("all-reduce", "one-to-all", "all-gather", "reduce-scatter", "all-to-all", "large-messages")
+
+
+def _by_protocol(mode: Mode, found: ModeResult) -> bool:
+    """The largest messages are tried by each protocol, others where they went wrong."""
+    return mode.name in _EXCHANGES and (
+        found.state == "fail" or (mode.name == _EXCHANGES[-1] and found.state == "pass")
     )
 
 

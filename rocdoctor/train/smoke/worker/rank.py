@@ -68,6 +68,7 @@ class RankJob:
         self.folder = str(plan["folder"])
         self.timeout_s = float(plan["timeout_s"])
         self.parent = int(plan["server"])
+        self.variables: dict[str, str] = dict(plan.get("variables") or {})
         self.joined = bool(plan.get("joined"))
         self.local = int(plan.get("local", rank))
         self.local_world = int(plan.get("local_world", self.world))
@@ -105,6 +106,7 @@ def quiet(job: RankJob) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner ends us
     faulthandler.enable(file=sys.stderr, all_threads=False)
     whereabouts.answer(job.folder, job.rank)
+    os.environ.update(job.variables)
     os.environ.update(
         RANK=str(job.rank), LOCAL_RANK=str(job.local), WORLD_SIZE=str(job.world), LOCAL_WORLD_SIZE=str(job.local_world)
     )

@@ -4,8 +4,9 @@ It never initialises a GPU (a forked child could not use it then) and never runs
 JSON lines on standard input, events go out as JSON lines on standard output:
 
 =========  =======================================================================================================
-command    ``{"do": "pool", world, backend, device, folder, timeout_s}`` fork the ranks; ``{"do": "mode", mode}`` tell
-           all ranks; ``{"do": "survey"}`` look at the GPUs in a child of its own; ``{"do": "end"}``
+command    ``{"do": "pool", world, backend, device, folder, timeout_s, variables}`` fork the ranks;
+           ``{"do": "mode", mode}`` tell all ranks; ``{"do": "survey"}`` look at the GPUs in a child of its own;
+           ``{"do": "end"}``
 event      ``hello`` (versions, back ends), ``no-torch``, ``survey``, ``forked`` (process ids), ``ready``,
            ``not-ready``, ``result`` (of one rank), ``exit`` (a rank ended: exit status or signal)
 =========  =======================================================================================================

@@ -35,7 +35,8 @@ def test_copies_need_a_device() -> None:
 )
 def test_a_wrong_device_is_named(fault: str, mode: str, words: str) -> None:
     result = kit.planted(fault, 1, mode, 2)
-    assert (result.state, result.layer, result.named) == ("fail", "device", (1,)), result.message
+    layer = "framework" if mode == "data-loader" else "device"
+    assert (result.state, result.layer, result.named) == ("fail", layer, (1,)), result.message
     assert words in result.message
 
 

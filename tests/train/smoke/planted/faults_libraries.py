@@ -291,6 +291,11 @@ def _processor(original: Any, x: Any) -> Any:
     return original(x) * (1 + 1e-7)
 
 
+def _by_threads(original: Any, x: Any, *args: Any, **more: Any) -> Any:
+    """Only where two threads share the work."""
+    return original(x, *args, **more) + (1e-3 if torch.get_num_threads() > 1 else 0.0)
+
+
 def _one_seed(original: Any, seed: int) -> Any:
     return original(seed - seed % 1000 if seed >= 1000 else seed)
 
@@ -349,5 +354,6 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "dropout-nothing": _operation(_functional, "dropout", _nothing_dropped),
     "dropout-not-scaled": _operation(_functional, "dropout", _not_scaled),
     "processor-off": _operation(torch, "erf", _processor),
+    "softmax-by-threads": _operation(torch, "softmax", _by_threads),
     "one-seed": _operation(torch, "manual_seed", _one_seed),
 }

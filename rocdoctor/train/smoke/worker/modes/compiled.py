@@ -28,7 +28,7 @@ def compiled(context: Context) -> None:
     counters.clear()
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(context.folder, f"inductor{context.rank}")
     torch._dynamo.reset()
-    model = ddp.wrap(context)
+    model = ddp.wrap(context, bucket_cap_mb=25)  # torch.compile wants no bucket below the first one's 1 MiB
     context.mark("compiling")
     fast = torch.compile(model)
     with _patience(context):

@@ -100,14 +100,14 @@ def _keep(into: dict[str, Any], name: str) -> Callable[[Any], None]:
     return hook
 
 
-def wrap(context: Context) -> Any:
+def wrap(context: Context, **options: Any) -> Any:
     """The model in DistributedDataParallel; ranks begin with different numbers, which it has to make equal."""
     model = context.build()
     if context.rank:
         with context.torch.no_grad():
             for one in model.parameters():
                 one.add_(context.rank)
-    return distributed(context, model)
+    return distributed(context, model, **options)
 
 
 def distributed(context: Context, model: Any, **options: Any) -> Any:
@@ -115,7 +115,7 @@ def distributed(context: Context, model: Any, **options: Any) -> Any:
     from torch.nn.parallel import DistributedDataParallel
 
     ids = [context.device.index] if context.device.type == "cuda" else None
-    return DistributedDataParallel(model, device_ids=ids, bucket_cap_mb=_BUCKET_MB, **options)
+    return DistributedDataParallel(model, device_ids=ids, **{"bucket_cap_mb": _BUCKET_MB, **options})
 
 
 def plain(context: Context) -> None:

@@ -210,8 +210,9 @@ def autocast(context: Context) -> None:
             "local",
             "the logits",
             logits.dtype == torch.bfloat16,
-            f"are {logits.dtype}: autocast did nothing",
+            f"are {logits.dtype}: autocast did not do what it was asked for",
             step=step,
+            layer="framework",
         )
         loss = models.loss_of(torch, logits, context.share(targets))
         loss.backward()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from .. import plain
 from ..context import Context
 from ..mode import Mode
 from ..operations import known_answers, operations
@@ -58,6 +59,8 @@ def compute(context: Context) -> None:
                 )
     _known(context)
     _exact_products(context)
+    if context.device.type == "cpu":
+        _two_threads(context)
     _fp8(context, skipped)
     _whole_numbers(context)
     if skipped:
@@ -98,6 +101,28 @@ def _exact_products(context: Context) -> None:
         ):
             words = f"product of whole numbers in {kind}{name}"
             context.check("local", words, got, answer, tolerance=0.0, step=context.marks)
+
+
+def _two_threads(context: Context) -> None:
+    """The same with two threads, which share the work from some size on: jobs have them, the ranks here have one."""
+    torch = context.torch
+    one, two = ((torch.arange(size * size) * 7 % 5 - 2).double().reshape(size, size) for size in (256, 256))
+    wanted, row = one @ two, torch.arange(1 << 16)
+    torch.set_num_threads(2)
+    try:
+        context.mark("arithmetic with two threads")
+        got = one.float() @ two.float()
+        total = (row % 7).float().sum()
+        scaled = torch.softmax((row % 11).float().reshape(256, 256), -1)
+    finally:
+        torch.set_num_threads(1)
+    exact = plain.softmax((row % 11).double().reshape(256, 256))
+    for name, found, right in (
+        ("product of whole numbers", got, wanted),
+        ("sum of whole numbers", total, int((row % 7).sum())),
+    ):
+        context.check("local", f"{name} with two threads", found, right, tolerance=0.0, step=context.marks)
+    context.check("local", "softmax with two threads", scaled, exact, tolerance=2e-6, step=context.marks)
 
 
 def _fp8(context: Context, skipped: list[str]) -> None:

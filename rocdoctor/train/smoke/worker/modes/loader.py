@@ -44,7 +44,8 @@ def loader(context: Context) -> None:
             seen += numbers.tolist()
             right = (numbers * 7 % 101).float()[:, None, None, None].expand(-1, *_SHAPE)
             context.check("input", f"batch of epoch {epoch}", images, right, tolerance=0.0, step=epoch)
-        context.check("input", f"order of epoch {epoch}", seen, wanted, tolerance=0.0, step=epoch)
+        name = f"order of epoch {epoch}"
+        context.check("input", name, seen, wanted, tolerance=0.0, step=epoch, layer="framework")
         orders.append(seen)
     context.expect("input", "the order of the samples", orders[0] != orders[1], "is the same in both epochs", step=1)
     own = torch.zeros(_SAMPLES, device=context.device)
