@@ -379,7 +379,7 @@ def large(context: Context) -> None:
 
 
 MODES = (
-    Mode("all-reduce", "all_reduce: every kind of sum, seven types, odd layouts", all_reduce),
+    Mode("all-reduce", "all_reduce: every kind of sum, seven types", all_reduce),
     Mode("one-to-all", "broadcast, reduce, scatter and gather from and to every rank", one_to_all),
     Mode("all-gather", "all_gather into a list and into one tensor", all_gather),
     Mode("reduce-scatter", "reduce_scatter from one tensor", reduce_scatter),

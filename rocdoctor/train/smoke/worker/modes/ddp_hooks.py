@@ -51,7 +51,8 @@ def powersgd(context: Context) -> None:
 
     power: Any = powerSGD_hook
 
-    model = ddp.wrap(context)
+    # One bucket: the hook goes on from several ones in threads, and over gloo ranks then wait for each other.
+    model = ddp.wrap(context, bucket_cap_mb=25)
     state: Any = power.PowerSGDState(
         process_group=None, matrix_approximation_rank=4, start_powerSGD_iter=2, min_compression_rate=0.5
     )
