@@ -117,7 +117,8 @@ def other_buckets(active: Active) -> None:
             done.set_result(tensor)
             return done
         tensor.div_(dist.get_world_size())
-        return dist.all_reduce(tensor, async_op=True).get_future().then(lambda one: one.value()[0])
+        work: Any = dist.all_reduce(tensor, async_op=True)
+        return work.get_future().then(lambda one: one.value()[0])
 
     first_alone.__annotations__.clear()  # texts here, and torch looks for its own types
 

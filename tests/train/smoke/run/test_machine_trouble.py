@@ -19,6 +19,7 @@ from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
 from rocdoctor.train.smoke.run import machine_trouble, request, starved
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.starved import Starved
+from tests.waiting import until
 
 
 def _record(machine: str, *ranks: RankRecord, server: str = "") -> ModeRecord:
@@ -114,13 +115,7 @@ def test_times_and_programs_of_a_process_and_its_children_are_read() -> None:
     code = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-c', 'while True: pass']); input(); c.kill()"
     rank = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
     try:
-        names: set[str] = set()
-        for _ in range(200):
-            names.add(starved.at_work(rank.pid))
-            if len(starved.family(rank.pid)) == 2 and any("python" in one for one in names):
-                break
-            time.sleep(0.05)
-        assert any("python" in one for one in names), names
+        assert until(lambda: "python" in starved.at_work(rank.pid) and len(starved.family(rank.pid)) == 2)
         assert starved.times(starved.family(rank.pid))[0] > 0.0
         assert starved.at_work(0) == ""
     finally:

@@ -211,7 +211,7 @@ def autocast(context: Context) -> None:
             "local",
             "the logits",
             logits.dtype == torch.bfloat16,
-            f"are {logits.dtype}: autocast did not do what it was asked for",
+            f"are {logits.dtype}: autocast did nothing, or something else",
             step=step,
             layer="framework",
         )
