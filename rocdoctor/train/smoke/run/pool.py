@@ -272,8 +272,8 @@ class Pool:
         if found["event"] == "forked":
             self._pids.update({int(rank): int(pid) for rank, pid in found["pids"].items()})
         one = self._ranks.get(found.get("rank", -1))
-        if one is None:
-            return None
+        if one is None or found.get("pid", self._pids.get(one.rank)) != self._pids.get(one.rank):
+            return None  # of an earlier set of ranks: what it says late is no answer of this one
         if found["event"] == "ready":
             one.gpu, one.result, one.at = found["gpu"], {"state": "pass"}, found["at"]
         elif found["event"] in ("result", "not-ready"):

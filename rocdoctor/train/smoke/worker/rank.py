@@ -116,7 +116,7 @@ def _serve(job: RankJob, commands: int, events: int) -> None:
     import torch  # type: ignore[import-not-found, unused-ignore]
 
     def say(**fields: Any) -> None:
-        data = (json.dumps({"rank": job.rank, "at": time.monotonic(), **fields}) + "\n").encode()
+        data = (json.dumps({"rank": job.rank, "pid": os.getpid(), "at": time.monotonic(), **fields}) + "\n").encode()
         while data:
             data = data[os.write(events, data) :]
 

@@ -186,9 +186,9 @@ class Server:
                     while handle in self._pool.events and select.select([handle], [], [], 0)[0]:
                         self._forward(handle)
             if os.WIFSIGNALED(status):
-                self.say(event="exit", rank=rank, signal=os.WTERMSIG(status), at=at)
+                self.say(event="exit", rank=rank, pid=pid, signal=os.WTERMSIG(status), at=at)
             else:
-                self.say(event="exit", rank=rank, status=os.WEXITSTATUS(status), at=at)
+                self.say(event="exit", rank=rank, pid=pid, status=os.WEXITSTATUS(status), at=at)
 
     def _survey(self) -> None:
         read, write = os.pipe()
