@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from rocdoctor.insight.texts.answers import Applied, fill
 from rocdoctor.insight.texts.open_symptoms import Remaining, remaining
-from rocdoctor.insight.texts.pasted import shown
+from rocdoctor.insight.texts.pasted import said, shown
+from rocdoctor.insight.texts.statements import told_causes
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
+from rocdoctor.knowledge.messages.told import NO_REPORT
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Selected
 from rocdoctor.model.shell_command import shell_of_table
@@ -28,7 +30,8 @@ from rocdoctor.model.subject import MACHINE
 
 def when_a_symptom_is_told(machine: Machine) -> Subjects[Remaining]:
     """The machine, when its text tells of a symptom whose causes stand in the table."""
-    found = remaining(machine)
+    surer = told_causes(machine) or said(machine, NO_REPORT)
+    found = None if surer else remaining(machine)
     return [Selected(MACHINE, found)] if found is not None else NotApplicable("no known symptom in this evidence")
 
 

@@ -153,6 +153,7 @@ def finding(
     about: About = About(),  # noqa: B008  # frozen
     finer: str = "",
     undecided: bool = False,
+    decides: bool = False,
 ) -> Finding:
     """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
     return Finding(
@@ -168,6 +169,7 @@ def finding(
         about,
         finer,
         undecided,
+        decides,
     )
 
 

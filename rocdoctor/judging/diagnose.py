@@ -120,7 +120,8 @@ def _verdict_order(verdict: Verdict) -> tuple[bool, int, int, bool, str]:
     return (found.confidence == "possible", severity, confidence, verdict.check == _OF_TABLES, verdict.check)
 
 
-def _order(one: Cause) -> tuple[int, int, int, str]:
+def _order(one: Cause) -> tuple[int, int, bool, int, str]:
     entry = cause_entry(one.cause)
     rank_of = entry.rank if entry is not None else 0
-    return (SEVERITIES.index(one.severity), CONFIDENCES.index(one.confidence), -rank_of, one.cause)
+    decides = one.finding is not None and one.finding.decides
+    return (SEVERITIES.index(one.severity), CONFIDENCES.index(one.confidence), not decides, -rank_of, one.cause)

@@ -89,6 +89,7 @@ class Finding:
     ``confidence`` follows the evidence: certain when read from the machine, likely when inferred, possible from prose.
     ``finer`` is an id of ``finer`` in causes.yaml, which says more precisely what the cause is. ``undecided``: one of
     several causes that a symptom leaves, the most probable first; it counts only where nothing else was found.
+    ``decides``: it rests on a comparison of two conditions, and goes before others that are as sure.
     """
 
     severity: Severity
@@ -103,6 +104,7 @@ class Finding:
     about: About = About()
     finer: str = ""
     undecided: bool = False
+    decides: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The sentences that the writer of a text says in words: no output, no reply of others, no page of advice.
 
-The answer to the question ``sentences``: one JSON object a line, {"line", "text"}. Of long texts the beginning and the
-end are looked at, where people say what they want.
+The answer to the question ``sentences``: one JSON object a line, {"line", "text", "plain"}. Of long texts the beginning
+and the end are looked at, where people say what they want. ``plain`` is false where a sentence begins like a command,
+a label or an item of a list, and goes on in words.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.paste.clean_text import Clean
-from rocdoctor.paste.speakers import is_sentence
+from rocdoctor.paste.speakers import function_words, is_sentence
 
 _FIRST, _LAST = 400, 150  # lines
 _LONGEST = 600  # characters of one line
@@ -24,21 +25,41 @@ _LISTED = regex(
     r"(?:checking|building|copying|unpacking|patching|configuring|running) \S|"
     r"(?:INFO|WARNING|WARN|ERROR|DEBUG|NCCL|File|Traceback|at|in)\b)"
 )
+_SHOWN = regex(
+    r"\s{0,40}(?:[#>|+<{]|\[|\d{2,4}[-:/]\d|(?:INFO|WARNING|WARN|ERROR|DEBUG|File|Traceback)\b)|"
+    r"\S{1,40}: \S{1,40}:|\s{4}|\t"
+)
+_ENOUGH, _SHARE = 2, 12  # words without a meaning of their own, and of how many words one of them is such a word
 _LOGGED = regex(r"NCCL (?:INFO|WARN)|\.py:\d{1,6}\]|\b\d\d:\d\d:\d\d\b")
 
 
 def sentence_rows(clean: Clean, others: frozenset[int]) -> str:
     """The answer; ``others``: the lines (indices) that somebody else wrote."""
     return "\n".join(
-        json.dumps({"line": at + 1, "text": clean.lines[at][:_LONGEST]}) for at in _sentences(clean, others)
+        json.dumps({"line": at + 1, "text": clean.lines[at][:_LONGEST], "plain": plain})
+        for at, plain in _sentences(clean, others)
     )
 
 
-def _sentences(clean: Clean, others: frozenset[int]) -> Iterator[int]:
+def _sentences(clean: Clean, others: frozenset[int]) -> Iterator[tuple[int, bool]]:
     count = len(clean.lines)
     for at in (*range(min(count, _FIRST)), *range(max(_FIRST, count - _LAST), count)):
         line = clean.lines[at]
-        if len(line) < 12 or at in others or at in clean.guides or not is_sentence(clean, at):
+        if len(line) < 12 or at in others or at in clean.guides or clean.blocks[at] or _LOGGED.search(line[:100]):
             continue
-        if not _LISTED.match(line) and not _LOGGED.search(line[:100]) and len(_WORD.findall(line[:400])) >= _FEWEST:
-            yield at
+        many = len(_WORD.findall(line[:400])) >= _FEWEST
+        if many and not _LISTED.match(line) and is_sentence(clean, at):
+            yield at, True
+        elif many and _goes_on_in_words(line):
+            yield at, False
+
+
+def _goes_on_in_words(line: str) -> bool:
+    """Whether a line that begins like a command, a label or an item is a sentence all the same."""
+    told = line[:400]
+    return (
+        not _SHOWN.match(told)
+        and function_words(told) >= _ENOUGH
+        and len(_WORD.findall(told)) >= 2 * _FEWEST
+        and function_words(told) * _SHARE >= len(told.split())
+    )

@@ -55,6 +55,11 @@ def is_sentence(clean: Clean, line: int) -> bool:
     return len(words) >= 2 or bool(_FIRST_PERSON.search(text)) or (bool(words) and text.lstrip()[:1] in "#*")
 
 
+def function_words(text: str) -> int:
+    """How many words of a text are such as stand in every sentence (the, is, with ...)."""
+    return len(_WORD.findall(text))
+
+
 def replies(clean: Clean) -> frozenset[int]:
     """The lines (indices) that somebody other than the first speaker wrote, and those that are quoted."""
     found = {at for at, depth in enumerate(clean.quotes) if depth}

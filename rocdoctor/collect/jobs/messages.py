@@ -40,10 +40,44 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
         for above, part in _ends(text)
         for one in find_messages(sign_signatures(), part)
     )
-    return tuple(
+    found = (
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
         for one in (*find_messages(message_literals(), text), *signs)
     )
+    return (*found, *_statements(host))
+
+
+def _statements(host: Host) -> tuple[Message, ...]:
+    """What the writer tells in sentences: each kind once, at the sentence that carries it."""
+    if "sentences" not in host.available():
+        return ()
+    from rocdoctor.knowledge.messages.told import NAMED, NO_REPORT, report_marks, told_grammar, told_kinds, topic_names
+    from rocdoctor.parsers.own.told_words import parse_sentence_lines
+    from rocdoctor.parsers.prose.claims import claims_in
+    from rocdoctor.parsers.prose.sentences import sentences_in
+    from rocdoctor.parsers.prose.statements import is_none, is_report, place_of, told_by
+
+    grammar = told_grammar()
+    claims = claims_in(grammar, sentences_in(parse_sentence_lines(host.ask("sentences").text)))
+    told = told_by(claims, grammar.opposites)
+    if is_none(told, report_marks()):
+        first = claims[0].sentence
+        return (Message(NO_REPORT, first.line, first.text, {}, "now", narrated=True),)
+    if not is_report(told, report_marks()):
+        return ()
+    found = []
+    for kind in told_kinds():
+        places = (place_of(one, told) for one in kind.patterns)
+        at = next((place for place in places if place is not None), None)
+        if at is not None:
+            sentence = told.claims[at].sentence
+            found.append(Message(kind.kind, sentence.line, sentence.text, {}, "now", narrated=True))
+    faults = any(one & report_marks().fault for one in told.names)
+    for name, at in sorted(told.first.items()) if faults else ():
+        if name in topic_names():
+            sentence = told.claims[at].sentence
+            found.append(Message(f"{NAMED}{name}", sentence.line, sentence.text, {}, "now", narrated=True))
+    return tuple(found)
 
 
 def _ends(text: str) -> tuple[tuple[int, str], ...]:

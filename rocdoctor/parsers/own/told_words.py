@@ -38,5 +38,12 @@ def words_of(line: str) -> Iterable[str]:
 
 
 def parse_sentences(text: str) -> tuple[str, ...]:
-    """The texts of the answer to the question ``sentences``."""
-    return tuple(found for row in rows(text, _ROWS) if (found := text_of(row.get("text"), 600)) is not None)
+    """The texts of the answer to the question ``sentences`` that are written in words from the beginning on."""
+    plain = (row for row in rows(text, _ROWS) if row.get("plain") is not False)
+    return tuple(found for row in plain if (found := text_of(row.get("text"), 600)) is not None)
+
+
+def parse_sentence_lines(text: str) -> tuple[tuple[int, str], ...]:
+    """(line, text) of all of the answer to the question ``sentences``."""
+    found = ((row.get("line"), text_of(row.get("text"), 600)) for row in rows(text, _ROWS))
+    return tuple((line, told) for line, told in found if isinstance(line, int) and told is not None)

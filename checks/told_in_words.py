@@ -1,0 +1,57 @@
+"""The writer of a text tells in words what makes it work or fail.
+
+Why
+  Many reports hold no output of a program, but say what somebody tried: it works as root, on the host, with one card,
+  with the former kernel, with less power, without the riser. Such a comparison tells causes apart that look alike in
+  messages. Where nothing else is found, descriptions count too: what fails, and what is named beside it.
+
+Fix
+  What is told is no proof: run the commands at the end of the report first. Then do what the remedy says.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/install-faq.html
+  https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.insight.texts.answers import fill
+from rocdoctor.insight.texts.pasted import shown
+from rocdoctor.insight.texts.statements import ToldCause, told_causes
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Selected
+from rocdoctor.model.shell_command import shell_of_table
+from rocdoctor.model.subject import MACHINE
+
+
+def when_words_point_to_a_cause(machine: Machine) -> Subjects[tuple[ToldCause, ...]]:
+    """The machine, when sentences of its text compare conditions or describe what is known."""
+    found = told_causes(machine)
+    return [Selected(MACHINE, found)] if found else NotApplicable("no known statement in words in this evidence")
+
+
+@check(when_words_point_to_a_cause)
+def told_in_words(machine: Machine, found: tuple[ToldCause, ...]) -> Outcome:
+    return [_finding(one) for one in found]
+
+
+def _finding(one: ToldCause) -> Finding:
+    told, values = one.applied.answer, one.applied.values
+    return finding(
+        told.severity,
+        fill(told.text, values),
+        evidence=shown(one.applied.messages),
+        fix=Fix(
+            fill(told.fix, values),
+            command=shell_of_table(told.command, **values),
+            safety=told.safety,
+            verify=shell_of_table(told.verify, **values),
+        ),
+        cause=told.cause,
+        explains=told.explains,
+        confidence="possible",
+        finer=told.finer,
+        undecided=not one.decides,
+        decides=one.decides,
+    )

@@ -1,0 +1,79 @@
+"""Under which condition something works or fails, and how a sentence is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.parsers.prose.claims import Claim, claim_of, grammar_of
+from rocdoctor.parsers.prose.sentences import sentences_in
+
+_GRAMMAR = grammar_of(
+    {
+        "words": {
+            "good": ["work~", "run~", "fine", "no crash"],
+            "bad": ["fail~", "crash~", "no gpu", "cannot"],
+            "same": ["no difference"],
+            "not": ["not", "doesn't", "never"],
+            "without": ["without"],
+            "first-person": ["i", "my"],
+            "why": ["why"],
+            "guess": ["maybe"],
+            "advice": ["you should"],
+            "past": ["last year"],
+            "root": ["as root", "with sudo"],
+            "user": ["as user", "as my user"],
+            "box": ["in the container"],
+            "host": ["on the host"],
+            "riser": ["riser"],
+            "slot": ["in the slot"],
+        },
+        "conditions": {"root": "user", "box": "host", "slot": "riser"},
+        "voices": {"past": ["past"], "advises": ["advice"], "guesses": ["guess"]},
+    }
+)
+
+
+def _claim(sentence: str) -> Claim:
+    (one,) = sentences_in([(1, sentence)])
+    return claim_of(_GRAMMAR, one)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "good", "bad"),
+    [
+        ("As root it works, as my user it fails.", {"root"}, {"user"}),
+        ("It works as root, but not as user.", {"root"}, {"user"}),
+        ("It works, but only as root.", {"root"}, set()),
+        ("On the host it runs fine while in the container it crashes.", {"host"}, {"box"}),
+        ("In the container it does not work.", set(), {"box"}),
+        ("Without the riser it never fails.", {"slot"}, set()),
+        ("With the riser there is no crash.", {"riser"}, set()),
+        ("It fails unless I run it as root.", set(), {"user"}),
+        ("As my user no GPU, with sudo my card.", {"root"}, {"user"}),
+        ("It crashes.", set(), set()),
+    ],
+)
+def test_a_condition_goes_with_its_outcome(sentence: str, good: set[str], bad: set[str]) -> None:
+    claim = _claim(sentence)
+    assert (claim.good, claim.bad) == (good, bad)
+
+
+def test_what_makes_no_difference_is_no_condition() -> None:
+    claim = _claim("It crashes on the riser and in the slot: no difference.")
+    assert claim.same == {"riser", "slot"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "voice"),
+    [
+        ("It fails as user.", "tells"),
+        ("Does it fail as user?", "asks"),
+        ("Why does it fail as user?", "tells"),
+        ("Maybe it fails as user.", "guesses"),
+        ("You should run it as root.", "advises"),
+        ("I think you should know that my card fails.", "tells"),
+        ("Last year it failed as user.", "past"),
+    ],
+)
+def test_how_a_sentence_is_meant(sentence: str, voice: str) -> None:
+    assert _claim(sentence).voice == voice
