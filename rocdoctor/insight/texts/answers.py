@@ -22,11 +22,13 @@ from rocdoctor.insight.texts.pasted import (
 from rocdoctor.insight.texts.traits import has_trait
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, message_answers
+from rocdoctor.knowledge.messages.told import NO_REPORT
 from rocdoctor.model.evidence import NOT_ASKED, value_or
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 
+_IN_WORDS = ("prose-", "people-")  # kinds of messages that people tell, by the beginning of their names
 _SLOT = regex(r"\{(\w{1,40})(?:\|([^{}]{0,200}))?\}")
 _GAP = regex(r" ?" + _SLOT.pattern)
 _NO_TARGET = regex(r"[^a-z0-9]+")
@@ -48,7 +50,11 @@ class Applied:
 def applied(machine: Machine) -> tuple[Applied, ...]:
     """The answers that hold: of each kind the first one that is certain or likely, else its possible ones."""
     kinds = dict.fromkeys(message.kind for message in machine.messages)
-    return tuple(one for kind in kinds if kind in message_answers() for one in _of_kind(machine, kind))
+    found = tuple(one for kind in kinds if kind in message_answers() for one in _of_kind(machine, kind))
+    if not said(machine, NO_REPORT):
+        return found
+    # Of a page, a wish or what is over only what programs print counts.
+    return tuple(one for one in found if not one.kind.startswith(_IN_WORDS))
 
 
 def _of_kind(machine: Machine, kind: str) -> tuple[Applied, ...]:
