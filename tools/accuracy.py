@@ -25,7 +25,7 @@ from rocdoctor.paste import open_text
 from rocdoctor.service.reading import judged
 
 SOFTWARE = "not-environment"
-LAST_RESORTS = frozenset(("known-symptom", "like-known-reports"))
+LAST_RESORTS = frozenset(("told-in-words", "known-symptom", "like-known-reports"))
 
 
 @dataclass(frozen=True, slots=True)

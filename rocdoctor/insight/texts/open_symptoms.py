@@ -54,19 +54,15 @@ def _of_symptom(machine: Machine, symptom: Symptom, messages: tuple[Message, ...
 
 
 def telling_apart(machine: Machine, causes: Sequence[str]) -> tuple[NextStep, ...]:
-    """The commands that tell open causes apart: those of the symptom, else one for each cause."""
+    """The commands that tell open causes apart: those of the symptom, and one for each cause that they do not show."""
     found = remaining(machine)
-    if found is None:
-        return marks(causes)
-    open_causes = {one.answer.cause for one in found.causes}
     steps = []
-    for one in found.symptom.questions:
-        outcomes = tuple(
-            StepOutcome(shows, cause) for shows, cause in one.outcomes if cause in open_causes or not cause
-        )
+    for one in found.symptom.questions if found is not None else ():
+        outcomes = tuple(StepOutcome(shows, cause) for shows, cause in one.outcomes if cause in causes or not cause)
         if any(each.cause for each in outcomes):
             steps.append(NextStep(shell_of_table(one.command), one.why, outcomes=outcomes))
-    return tuple(steps)
+    told = {each.cause for step in steps for each in step.outcomes}
+    return (*steps, *marks([one for one in causes if one not in told]))
 
 
 def marks(causes: Sequence[str]) -> tuple[NextStep, ...]:

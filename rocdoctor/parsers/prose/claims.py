@@ -21,6 +21,7 @@ Outcome = Literal["good", "bad", "same"]
 Voice = Literal["tells", "asks", "guesses", "advises", "wishes", "past"]
 _VOICES: tuple[Voice, ...] = ("past", "wishes", "advises", "guesses")  # the first that is found counts
 _CONTRARY: Mapping[Outcome, Outcome] = {"good": "bad", "bad": "good"}
+_ASIDE = 7  # words of a part that leaves out what it says of its condition
 _REACH = 3  # words between what negates and what is negated
 _CONDITION_REACH = 2
 _JOINS = "but while whereas although though however yet and then so because still otherwise until unless instead"
@@ -206,7 +207,8 @@ def _attached(grammar: Grammar, parts: Sequence[_Part]) -> Iterable[tuple[Outcom
             waiting, last = [], part.outcome
         elif part.conditions:
             later = any(one.outcome is not None for one in parts[at + 1 :])
-            contrary = [one for one in part.conditions if given.get(grammar.opposites[one]) in _CONTRARY]
+            short = part.end - part.first <= _ASIDE
+            contrary = [one for one in part.conditions if short and given.get(grammar.opposites[one]) in _CONTRARY]
             for one in contrary:
                 yield _CONTRARY[given[grammar.opposites[one]]], (one,)
             rest = tuple(one for one in part.conditions if one not in contrary)
