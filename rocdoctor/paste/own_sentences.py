@@ -27,7 +27,7 @@ _LISTED = regex(
 )
 _SHOWN = regex(
     r"\s{0,40}(?:[#>|+<{]|\[|\d{2,4}[-:/]\d|(?:INFO|WARNING|WARN|ERROR|DEBUG|File|Traceback)\b)|"
-    r"\S{1,40}: \S{1,40}:|\s{4}|\t"
+    r"\S{1,40}: \S{1,40}:|\s{4}|\t|--\s|(?:checking|building|copying|unpacking|patching|configuring|running) \S"
 )
 _ENOUGH, _SHARE = 2, 12  # words without a meaning of their own, and of how many words one of them is such a word
 _LOGGED = regex(r"NCCL (?:INFO|WARN)|\.py:\d{1,6}\]|\b\d\d:\d\d:\d\d\b")

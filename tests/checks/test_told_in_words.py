@@ -87,7 +87,7 @@ def test_whole_texts() -> None:
         "I put a second card in. When both train the PC reboots, one card alone is fine. The PSU has 750 W.": (
             "thermal-or-power-limit"
         ),
-        "With the previous kernel my Instinct is found, since the upgrade of the kernel it is not.": "dkms-kernel-mismatch",
+        "With the previous kernel my card is found, since the kernel upgrade not.": "dkms-kernel-mismatch",
         "My eGPU sits in a dock. Loading a model is slow there, directly in the slot of a PC it is fast.": (
             "pcie-link-degraded"
         ),

@@ -20,13 +20,13 @@ from rocdoctor.knowledge.messages.told import (
 from rocdoctor.parsers.prose.claims import claims_in
 from rocdoctor.parsers.prose.phrases import forms_of
 from rocdoctor.parsers.prose.sentences import sentences_in
-from rocdoctor.parsers.prose.statements import Told, place_of, told_by
+from rocdoctor.parsers.prose.statements import Account, place_of, told_by
 
 _OF_THE_CODE = {"good", "bad", "same", "not", "without", "why", "first-person"}
 
 
 @cache
-def _told(text: str) -> Told:
+def _told(text: str) -> Account:
     claims = claims_in(told_grammar(), sentences_in([(1, text)]))
     return told_by(claims, told_grammar().opposites)
 

@@ -21,6 +21,7 @@ Outcome = Literal["good", "bad", "same"]
 Voice = Literal["tells", "asks", "guesses", "advises", "wishes", "past"]
 _VOICES: tuple[Voice, ...] = ("past", "wishes", "advises", "guesses")  # the first that is found counts
 _CONTRARY: Mapping[Outcome, Outcome] = {"good": "bad", "bad": "good"}
+_SPEEDS = ("<rate>", "<gbs>", "<mbs>")
 _ASIDE = 7  # words of a part that leaves out what it says of its condition
 _REACH = 3  # words between what negates and what is negated
 _CONDITION_REACH = 2
@@ -42,7 +43,7 @@ class Grammar:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Utterance:
     """A sentence that its writer holds to be true now.
 
     ``names``: the meanings that it mentions; ``good``, ``bad``, ``same``: conditions under which it works, fails, and
@@ -83,12 +84,12 @@ def _listed(value: object) -> Sequence[object]:
     return value if isinstance(value, list) else [value]
 
 
-def claims_in(grammar: Grammar, sentences: Iterable[Sentence]) -> tuple[Claim, ...]:
+def claims_in(grammar: Grammar, sentences: Iterable[Sentence]) -> tuple[Utterance, ...]:
     """What each sentence claims."""
     return tuple(claim_of(grammar, one) for one in sentences)
 
 
-def claim_of(grammar: Grammar, sentence: Sentence) -> Claim:
+def claim_of(grammar: Grammar, sentence: Sentence) -> Utterance:
     """What one sentence claims."""
     words = sentence.words
     mentions = mentions_in(grammar.phrases, words)
@@ -109,8 +110,19 @@ def claim_of(grammar: Grammar, sentence: Sentence) -> Claim:
     }
     if any(one.outcome == "same" and not one.conditions for one in parts):
         same.update(good | bad)
+    if _apart(words):
+        names |= {"slowness"}
     outcomes = frozenset(part.outcome for part in parts if part.outcome is not None)
-    return Claim(sentence, voice, names, outcomes, frozenset(good), frozenset(bad - good), frozenset(same))
+    return Utterance(sentence, voice, names, outcomes, frozenset(good), frozenset(bad - good), frozenset(same))
+
+
+def _apart(words: Sequence[Word]) -> bool:
+    """Whether two speeds of one unit stand there, of which one is at least twice the other."""
+    for kind in _SPEEDS:
+        numbers = [one.number for one in words if kind in one.kinds and one.number]
+        if len(numbers) > 1 and max(numbers) >= 2 * min(numbers):
+            return True
+    return False
 
 
 def _voice(grammar: Grammar, sentence: Sentence, names: frozenset[str]) -> Voice:

@@ -14,7 +14,9 @@ from rocdoctor.model.lazy_re import regex
 
 _MOST = 700  # sentences
 _LONGEST = 120  # words of one
-_JOINED = 40  # characters: a shorter line was not wrapped
+_GOES_ON = 16  # words of a line that begins with an error, from which on somebody goes on in it
+_JOINED = 40  # characters: a shorter line was not wrapped where it ends like a sentence
+_ENDS = ".!?:;"
 _WORD = regex(
     r"[A-Za-z_$~/][\w$~./:+'@%*-]{0,120}|[<>]?[-+]?\d[\w.,:/+%°-]{0,60}|°[CcFf]?|--?[A-Za-z][\w-]{0,40}"
     r"|->|=>|\u2192|[=,;:()?!.\"\[\]{}&|#*>-]"
@@ -33,7 +35,7 @@ _SPELLED = {
     "mhz": "mhz",
     "ghz": "ghz",
     "gts": "gt/s",
-    "rate": "tok/s t/s it/s tokens/s s/it fps tflops",
+    "rate": "tok/s t/s it/s img/s images/s samples/s tokens/s s/it fps tflops",
     "time": "seconds sec secs s min mins minutes minute h hours hour days day weeks week",
     "lanes": "lanes",
     "percent": "% percent",
@@ -79,10 +81,11 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _VARIABLE = regex(r"[A-Z][A-Z0-9]{1,20}(?:_[A-Z0-9]{1,24}){1,8}\Z")
 # Lines that programs print, and code: a person does not begin a sentence so.
 _PRINTED = regex(
-    r"\s{0,8}(?:\w{1,40}(?:Error|Warning|Exception|Fault)\b:?|[\w./-]{1,120}\.(?:py|cpp|cc|cu|hip|c|h|go|rs):\d|"
+    r"\s{0,8}(?:[\w./-]{1,120}\.(?:py|cpp|cc|cu|hip|c|h|go|rs):\d|"
     r"(?:for|while|if|elif|def|class|import|from|return|echo|print|assert|case)\b.{0,300}(?:[:;{]|\bdo|\bthen)\s{0,4}\Z|"
     r"(?:FATAL|fatal|WARN|warn)\w{0,4}:)"
 )
+_RAISED = regex(r"\s{0,8}\w{1,40}(?:Error|Warning|Exception|Fault)\b:?")
 _STRIPPED = ".,:;!?*'-"
 
 
@@ -118,9 +121,10 @@ def sentences_in(lines: Iterable[tuple[int, str]]) -> tuple[Sentence, ...]:
 def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
     block: list[tuple[int, str]] = []
     for number, line in lines:
-        if _PRINTED.match(line):
+        if _PRINTED.match(line) or (_RAISED.match(line) and len(line.split()) < _GOES_ON):
             continue
-        follows = block and number == block[-1][0] + 1 and len(block[-1][1]) >= _JOINED and line[:1].islower()
+        follows = block and number == block[-1][0] + 1 and line[:1].islower()
+        follows = follows and (len(block[-1][1]) >= _JOINED or block[-1][1].rstrip()[-1:] not in _ENDS)
         if block and not follows:
             yield block
             block = []

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rocdoctor.parsers.prose.claims import Claim
+from rocdoctor.parsers.prose.claims import Utterance
 
 _OUTCOMES = ("good", "bad", "same")
 _NEAR = 3  # sentences before and behind one, within which what belongs together stands
+_UNLIKE = ("advises", "wishes", "guesses")
 _SHORT = 7  # sentences: longer texts in which nobody says "I" are pages, lists of changes and the like
 _NONE: frozenset[str] = frozenset()
 
@@ -66,14 +67,14 @@ class ReportMarks:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Account:
     """The claims of a text: of each sentence what it mentions, and the comparisons of all.
 
     ``names`` are of sentences that tell what is so, empty for others; ``around`` those of the sentences near it, with
     what questions name. ``first``: the first sentence that tells or asks of a meaning.
     """
 
-    claims: tuple[Claim, ...]
+    claims: tuple[Utterance, ...]
     names: tuple[frozenset[str], ...]
     around: tuple[frozenset[str], ...]
     every: frozenset[str]
@@ -81,7 +82,7 @@ class Told:
     first: Mapping[str, int]
 
 
-def told_by(claims: Sequence[Claim], opposites: Mapping[str, str]) -> Told:
+def told_by(claims: Sequence[Utterance], opposites: Mapping[str, str]) -> Account:
     """The claims of a text together; a condition that makes no difference is none."""
     sides: dict[str, set[str]] = {"good": set(), "bad": set(), "same": set()}
     for claim in claims:
@@ -103,10 +104,10 @@ def told_by(claims: Sequence[Claim], opposites: Mapping[str, str]) -> Told:
     for at, one in enumerate(heard):
         for name in one:
             first.setdefault(name, at)
-    return Told(tuple(claims), tuple(names), tuple(around), frozenset(first), compared, first)
+    return Account(tuple(claims), tuple(names), tuple(around), frozenset(first), compared, first)
 
 
-def place_of(pattern: Pattern, told: Told) -> int | None:
+def place_of(pattern: Pattern, told: Account) -> int | None:
     """The sentence (its place among the claims) that carries a pattern; None where it does not hold."""
     if told.every & pattern.not_text or any(name not in told.compared[side] for side, name in pattern.compared):
         return None
@@ -123,7 +124,7 @@ def place_of(pattern: Pattern, told: Told) -> int | None:
     return None
 
 
-def _carrier(pattern: Pattern, told: Told) -> int:
+def _carrier(pattern: Pattern, told: Account) -> int:
     """The sentence that makes the first comparison of a pattern."""
     side, name = pattern.compared[0]
     for at, claim in enumerate(told.claims):
@@ -132,18 +133,18 @@ def _carrier(pattern: Pattern, told: Told) -> int:
     return 0
 
 
-def is_report(told: Told, marks: ReportMarks) -> bool:
+def is_report(told: Account, marks: ReportMarks) -> bool:
     """Whether somebody tells of trouble that is there: no page, no wish, no advice to others, nothing that is over."""
     return any(one & marks.trouble for one in told.names) and not is_none(told, marks)
 
 
-def is_none(told: Told, marks: ReportMarks) -> bool:
+def is_none(told: Account, marks: ReportMarks) -> bool:
     """Whether a text in sentences is no report: it is over, a wish, a guess, advice, or speaks of others."""
     if not told.claims:
         return False
     every = [one.names for one in told.claims]
     voices = [one.voice for one in told.claims]
-    unlike = sum(one in ("advises", "guesses", "wishes") for one in voices)
+    unlike = sum(1 if one in ("advises", "wishes") else 0.5 for one in voices if one in _UNLIKE)
     if any(one & marks.resolved for one in every) or (unlike and unlike >= voices.count("tells")):
         return True
     addressed = sum(bool(one & marks.reader) for one in every)

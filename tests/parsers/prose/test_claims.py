@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.parsers.prose.claims import Claim, claim_of, grammar_of
+from rocdoctor.parsers.prose.claims import Utterance, claim_of, grammar_of
 from rocdoctor.parsers.prose.sentences import sentences_in
 
 _GRAMMAR = grammar_of(
@@ -33,7 +33,7 @@ _GRAMMAR = grammar_of(
 )
 
 
-def _claim(sentence: str) -> Claim:
+def _claim(sentence: str) -> Utterance:
     (one,) = sentences_in([(1, sentence)])
     return claim_of(_GRAMMAR, one)
 
@@ -77,3 +77,9 @@ def test_what_makes_no_difference_is_no_condition() -> None:
 )
 def test_how_a_sentence_is_meant(sentence: str, voice: str) -> None:
     assert _claim(sentence).voice == voice
+
+
+def test_two_speeds_far_apart_tell_of_slowness() -> None:
+    assert "slowness" in _claim("The first card gets 26 GB/s and the second 3 GB/s.").names
+    assert "slowness" not in _claim("The first card gets 26 GB/s and the second 24 GB/s.").names
+    assert "slowness" not in _claim("The first card gets 26 GB/s and has 3 GB.").names

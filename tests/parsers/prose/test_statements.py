@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.parsers.prose.claims import Claim, Outcome, Voice
+from rocdoctor.parsers.prose.claims import Outcome, Utterance, Voice
 from rocdoctor.parsers.prose.sentences import Sentence
 from rocdoctor.parsers.prose.statements import ReportMarks, is_report, pattern_of, place_of, told_by
 
@@ -13,9 +13,9 @@ _MARKS = ReportMarks(
 
 def _claim(
     *names: str, outcomes: tuple[Outcome, ...] = (), voice: Voice = "tells", good: str = "", same: str = ""
-) -> Claim:
+) -> Utterance:
     sides = [frozenset({one} if one else ()) for one in (good, same)]
-    return Claim(
+    return Utterance(
         Sentence(1, "", (), voice == "asks"),
         voice,
         frozenset(names),
@@ -26,7 +26,7 @@ def _claim(
     )
 
 
-def _place(written: str, *claims: Claim) -> int | None:
+def _place(written: str, *claims: Utterance) -> int | None:
     return place_of(pattern_of(written), told_by(claims, {"root": "user", "user": "root"}))
 
 
@@ -67,7 +67,7 @@ def test_questions_name_things_and_tell_nothing() -> None:
     assert _place("*box *flag", _claim("box"), _claim("flag", voice="guesses")) is None
 
 
-def _report(*claims: Claim) -> bool:
+def _report(*claims: Utterance) -> bool:
     return is_report(told_by(claims, {}), _MARKS)
 
 
