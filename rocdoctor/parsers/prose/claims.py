@@ -76,7 +76,9 @@ def grammar_of(table: Mapping[str, Mapping[str, object]]) -> Grammar:
     for one, other in table["conditions"].items():
         opposites[one] = str(other)
         opposites[str(other)] = one
-    voices = {name: frozenset(map(str, _listed(table["voices"].get(name, [])))) for name in _VOICES}
+    voices: dict[Voice, frozenset[str]] = {
+        name: frozenset(map(str, _listed(table["voices"].get(name, [])))) for name in _VOICES
+    }
     return Grammar(phrases_of(written), frozenset(opposites), opposites, voices)
 
 
@@ -112,7 +114,7 @@ def claim_of(grammar: Grammar, sentence: Sentence) -> Utterance:
         same.update(good | bad)
     if _apart(words):
         names |= {"slowness"}
-    outcomes = frozenset(part.outcome for part in parts if part.outcome is not None)
+    outcomes: frozenset[Outcome] = frozenset(part.outcome for part in parts if part.outcome is not None)
     return Utterance(sentence, voice, names, outcomes, frozenset(good), frozenset(bad - good), frozenset(same))
 
 
