@@ -38,7 +38,7 @@ class FleetRow:
 
 def headline(found: FleetVerdict) -> str:
     """The answer in one sentence."""
-    parts = [f"{found.told} of {found.total} nodes told"]
+    parts = [f"{found.told} of {found.total} nodes reported"]
     parts += [
         f"{len(group)} {words}"
         for words, group in (

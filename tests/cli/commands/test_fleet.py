@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> str:
 def test_the_page_of_a_terminal_begins_with_what_to_do(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fleet", "judge", store]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("11 of 12 nodes told: 1 to drain, 1 not known, 1 finding about the fleet.\n")
+    assert out.startswith("11 of 12 nodes reported: 1 to drain, 1 not known, 1 finding about the fleet.\n")
     assert "  n3  gpu 2: The sentence of ras-uncorrectable. [ras-uncorrectable 2/2]" in out
     assert "not a JSON text" in out
     assert "5.4.0-1; 6.8.0-71-generic on equal nodes" in out
@@ -64,7 +64,7 @@ def test_a_tick_takes_in_what_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["fleet", "ingest", store, str(lines)]) == 0
     assert run(["fleet", "tick", store, "--at", str(NOW)]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("1 of 2 nodes told: 1 not known.")
+    assert out.startswith("1 of 2 nodes reported: 1 not known.")
     assert "1 records, 1 that cannot be read (n2: not a JSON text), 1 lines without the name of a node" in err
     assert run(["fleet", "tick", store, str(tmp_path / "nothing")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
