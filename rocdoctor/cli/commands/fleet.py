@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -17,16 +18,18 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host import output
+from rocdoctor.model.printable import spelled
 from rocdoctor.report.document import Document
 from rocdoctor.service.errors import InputError, UsageError
-from rocdoctor.service.new_files import write_new
+from rocdoctor.service.new_files import write_files, write_new
 from rocdoctor.service.options import EvidenceOptions, Format, PrintOptions
 from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply"]
+Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply", "emit"]
 Engine = Literal["slurm"]
+_RECORDS = "/shared/records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class Options(PrintOptions):
     most: int | None = None
     floor: int = 0
     rate: float = 2.0
+    records: str = _RECORDS
+    program: str | None = None
     no_color: bool = False
     quiet: bool = False
 
@@ -58,10 +63,14 @@ def arguments(parser: ArgumentParser) -> None:
     add(
         "action",
         choices=get_args(Action),
-        help=told + "why: all about one node; page and metrics: write a file for people, for Prometheus; apply: drain",
+        help=told
+        + "why: all about one node; page and metrics: write a file for people, for Prometheus; apply: drain; "
+        + "emit: write files for what runs record and gate",
     )
-    add("store", metavar="STORE", help="folder of the fleet")
-    told = "tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page, metrics: the file"
+    add("store", metavar="STORE", help="folder of the fleet; emit: slurm, systemd or prometheus")
+    told = (
+        "tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page, metrics, emit: where"
+    )
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
     add("--on", choices=get_args(Engine), help="apply: the scheduler (slurm)")
@@ -75,6 +84,8 @@ def arguments(parser: ArgumentParser) -> None:
     add("--most", type=int, metavar="N", help="apply: and never more than this")
     add("--floor", type=int, metavar="N", help="apply: so many nodes stay in service whatever happens (0)")
     add("--rate", type=percent, metavar="PERCENT", help="apply: so many of the nodes may be drained within an hour (2)")
+    add("--records", metavar="DIR", help=f"emit: the folder that all nodes write to ({_RECORDS})")
+    add("--program", metavar="PATH", help="emit: rocdoctor on the nodes (the one that runs now)")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="nodes with something to do alone, a line each")
 
@@ -103,6 +114,8 @@ def percent(text: str) -> float:
 
 def run(options: Options) -> int:
     """Do what was asked; 1 where a node is to be taken out."""
+    if options.action == "emit":
+        return _emit(options)
     store = Store(Path(options.store))
     try:
         if options.action == "ingest":
@@ -208,6 +221,22 @@ def _metrics(options: Options, found: FleetVerdict) -> int:
             new_file.write_new(path, metrics(found).encode(), 0o644, replace=True, folder=folder)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+    return 0
+
+
+def _emit(options: Options) -> int:
+    from rocdoctor.fleet.site_files import Places, SiteError, SiteTarget, site_files
+
+    target = next((one for one in get_args(SiteTarget) if one == options.store), None)
+    if target is None or len(options.inputs) != 1:
+        raise UsageError(f"emit takes a target and a folder: rocdoctor fleet emit {'|'.join(get_args(SiteTarget))} DIR")
+    program = options.program or os.path.abspath(sys.argv[0])
+    try:
+        files = site_files(target, Places(program, options.records))
+    except SiteError as error:
+        raise UsageError(str(error)) from None
+    for path in write_files(Path(options.inputs[0]), files):
+        output.note(f"wrote {spelled(str(path))}", "")
     return 0
 
 

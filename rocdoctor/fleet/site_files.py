@@ -1,0 +1,186 @@
+"""Files for what runs ``record`` and ``gate`` on a site: Slurm, systemd, Prometheus. Pure: places in, texts out.
+
+Slurm: slurm.conf(5) of 22.05 and https://slurm.schedmd.com/prolog_epilog.html (a Prolog that fails drains its node; a
+HealthCheckProgram is killed after 60 s, and in newer releases keeps slurmd from registering until it gives 0). systemd:
+systemd.service(5), systemd.timer(5). Prometheus: https://prometheus.io/docs/prometheus/latest/configuration. All read
+2026-11-24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import fits, shell
+from rocdoctor.train.emit.files import File
+
+SiteTarget = Literal["slurm", "systemd", "prometheus"]
+_SLURM_PLACE = "/etc/slurm"
+# The first word of a unit's command is taken as it stands, and slurmd runs programs without a shell.
+_PLAIN_PATH = regex(r"/[A-Za-z0-9_./+-]{1,1000}")
+
+
+class SiteError(Exception):
+    """Why no file can be written of these places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """``program``: rocdoctor on the nodes; ``records``: the folder that all nodes write to."""
+
+    program: str
+    records: str
+
+
+def site_files(target: SiteTarget, places: Places) -> Sequence[File]:
+    """The files of a target. Raises SiteError for a place that no quoting can bring through."""
+    if not _PLAIN_PATH.fullmatch(places.program):
+        raise SiteError(f"{places.program!r} is not an absolute path of plain letters")
+    if not places.records.startswith("/") or not fits(places.records, "path"):
+        raise SiteError(f"{places.records!r} is not an absolute path that can stand in a script")
+    if target == "slurm":
+        return _slurm(places)
+    return _systemd(places) if target == "systemd" else (File("rocdoctor-rules.yml", _RULES),)
+
+
+def _slurm(places: Places) -> Sequence[File]:
+    gate = shell("said=$(timeout --kill-after=1 5 {program:path} gate --record /run/rocdoctor)", program=places.program)
+    records = shell("records={records:path}", records=places.records)
+    record = shell(
+        'if timeout --kill-after=5 40 {program:path} record --out /run/rocdoctor --node "$name" --quiet; then',
+        program=places.program,
+    )
+    return (
+        File("rocdoctor-prolog.sh", _PROLOG.replace("GATE", gate), True),
+        File("rocdoctor-health.sh", _HEALTH.replace("RECORDS", records).replace("RECORD", record), True),
+        File("slurm-rocdoctor.conf", _CONF),
+    )
+
+
+def _systemd(places: Places) -> Sequence[File]:
+    folder = _unit_text(places.records)
+    return (
+        File("rocdoctor-record.service", _SERVICE.replace("PROGRAM", places.program).replace("FOLDER", folder)),
+        File("rocdoctor-record.timer", _TIMER),
+    )
+
+
+def _unit_text(text: str) -> str:
+    """A part of a word in double quotes; what means something there is doubled or escaped (systemd.service(5))."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+
+
+_PROLOG = """\
+#!/bin/sh
+# Written by rocdoctor. A Prolog of Slurm: one that fails drains its node and holds the job, outside all bounds of
+# `rocdoctor fleet apply`. So it fails only where the gate says "closed"; a gate that is missing, breaks or hangs does
+# not count.
+GATE
+case "$said" in
+closed:*)
+    logger -t rocdoctor -- "$said" 2>/dev/null
+    exit 1
+    ;;
+esac
+exit 0
+"""
+
+_HEALTH = """\
+#!/bin/sh
+# Written by rocdoctor. A HealthCheckProgram of Slurm: records this node, first on the node itself (for the gate), then
+# in the folder of the fleet, whole or not at all. It drains nothing and always gives 0. Root of the nodes must be
+# allowed to write to that folder.
+RECORDS
+name=${SLURMD_NODENAME:-$(uname -n | cut -d . -f 1)}
+RECORD
+    timeout --kill-after=1 5 cp -- "/run/rocdoctor/$name.json" "$records/.$name.new" &&
+        timeout --kill-after=1 5 mv -f -- "$records/.$name.new" "$records/$name.json"
+fi
+exit 0
+"""
+
+_CONF = f"""\
+# Written by rocdoctor: lines for slurm.conf. Both scripts stand at these paths on every node, executable. Where there
+# is a Prolog or a HealthCheckProgram already, call these from it.
+Prolog={_SLURM_PLACE}/rocdoctor-prolog.sh
+HealthCheckProgram={_SLURM_PLACE}/rocdoctor-health.sh
+HealthCheckInterval=300
+# CYCLE spreads the nodes over the interval. With IDLE,CYCLE no job shares its node with a record (about one CPU
+# second), and a node is not known while jobs run.
+HealthCheckNodeState=ANY,CYCLE
+"""
+
+_SERVICE = """\
+# Written by rocdoctor: this node records itself, for the gate and then, whole or not at all, for the fleet.
+[Unit]
+Description=Record of this node by rocdoctor
+
+[Service]
+Type=oneshot
+ExecStart=PROGRAM record --out /run/rocdoctor --node %l --quiet
+ExecStartPost=/bin/cp -- /run/rocdoctor/%l.json "FOLDER/.%l.new"
+ExecStartPost=/bin/mv -f -- "FOLDER/.%l.new" "FOLDER/%l.json"
+TimeoutStartSec=120
+Nice=10
+NoNewPrivileges=yes
+"""
+
+_TIMER = """\
+# Written by rocdoctor: every five minutes, not all nodes in the same second.
+[Unit]
+Description=Record of this node by rocdoctor, every five minutes
+
+[Timer]
+OnBootSec=2min
+OnUnitActiveSec=5min
+RandomizedDelaySec=60
+Unit=rocdoctor-record.service
+
+[Install]
+WantedBy=timers.target
+"""
+
+_RULES = """\
+# Written by rocdoctor: alerts of what `rocdoctor fleet metrics STORE FILE.prom` writes.
+groups:
+  - name: rocdoctor
+    rules:
+      - alert: RocdoctorNodeToDrain
+        expr: rocdoctor_node_verdict{proposal="drain"} == 1
+        for: 10m
+        labels:
+          severity: warning
+        annotations:
+          summary: "{{ $labels.node }} is to be drained: {{ $labels.check }}"
+          description: "rocdoctor fleet why STORE {{ $labels.node }} says on what evidence."
+      - alert: RocdoctorSharedCause
+        expr: rocdoctor_fleet_findings{kind="common"} > 0
+        for: 10m
+        labels:
+          severity: critical
+        annotations:
+          summary: "Many nodes show one fault at once: look for a shared cause, drain none."
+      - alert: RocdoctorNodesNotKnown
+        expr: rocdoctor_fleet_nodes{class="unknown"} / scalar(sum(rocdoctor_fleet_nodes)) > 0.1
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: "{{ $value | humanizePercentage }} of the nodes bring no record that can be read."
+      - alert: RocdoctorRoundOld
+        expr: time() - rocdoctor_fleet_round_timestamp_seconds > 1800
+        for: 5m
+        labels:
+          severity: warning
+        annotations:
+          summary: "No round was judged for {{ $value | humanizeDuration }}: does fleet tick still run?"
+      - alert: RocdoctorNoRound
+        expr: absent(rocdoctor_fleet_round_timestamp_seconds)
+        for: 30m
+        labels:
+          severity: warning
+        annotations:
+          summary: "The file of rocdoctor fleet metrics is missing or not collected."
+"""

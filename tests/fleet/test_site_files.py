@@ -1,0 +1,146 @@
+"""What is written for Slurm, systemd and Prometheus, read back by these themselves where they are installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rocdoctor.cli.main import run
+from rocdoctor.fleet.site_files import Places, SiteError, site_files
+from rocdoctor.fleet.store import Store
+from rocdoctor.report.fleet.fleet_metrics import metrics
+from tests.fleet.kit import fleet_of
+
+_HOSTILE = '/shared/my "records" $(touch x) %h; it\'s $HOME'
+
+
+def _written(tmp_path: Path, target: str, *, program: str = "/opt/roc/bin/rocdoctor", records: str = _HOSTILE) -> Path:
+    folder = tmp_path / target
+    assert run(["fleet", "emit", target, str(folder), "--records", records, "--program", program]) == 0
+    return folder
+
+
+def _ran(argv: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    around = {"PATH": os.environ["PATH"], "LC_ALL": "C", **environment}
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=around)
+
+
+def _program(tmp_path: Path, body: str) -> str:
+    """A rocdoctor that does something else."""
+    path = tmp_path / "rocdoctor"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+def test_scripts_are_sound_for_their_readers(tmp_path: Path) -> None:
+    scripts = sorted(str(one) for one in _written(tmp_path, "slurm", records="/all records").glob("*.sh"))
+    assert len(scripts) == 2
+    for script in scripts:
+        assert _ran(["bash", "-n", script]).stderr == ""
+        assert os.access(script, os.X_OK)
+    if shutil.which("shellcheck"):
+        assert _ran(["shellcheck", *scripts]).stdout == ""
+
+
+def test_a_prolog_fails_only_where_the_gate_says_closed(tmp_path: Path) -> None:
+    """One that is missing, that breaks with status 1 as Python does, or that says something else drains nobody."""
+    said = {"closed: gpu 2 is gone": 1, "open: nothing": 0, "Traceback: closed:": 0}
+    for words, status in said.items():
+        program = _program(tmp_path, f"echo '{words}'; exit 1")
+        folder = _written(tmp_path / words[:4], "slurm", program=program)
+        assert _ran([str(folder / "rocdoctor-prolog.sh")]).returncode == status, words
+    folder = _written(tmp_path / "none", "slurm", program=str(tmp_path / "missing"))
+    assert _ran([str(folder / "rocdoctor-prolog.sh")]).returncode == 0
+
+
+def test_the_health_program_writes_whole_records_and_never_fails(tmp_path: Path) -> None:
+    records = tmp_path / 'the "records" $(touch x)'
+    records.mkdir()
+    program = _program(tmp_path, 'echo "$@" > "$0.asked"; [ -z "$FAIL" ]')
+    script = _written(tmp_path, "slurm", program=program, records=str(records)) / "rocdoctor-health.sh"
+    local = tmp_path / "run"
+    local.mkdir()
+    script.write_text(script.read_text().replace("/run/rocdoctor", str(local)))
+    (local / "n7.json").write_text("{}")
+    assert _ran([str(script)], SLURMD_NODENAME="n7", FAIL="1").returncode == 0
+    assert list(records.iterdir()) == [], "what was not recorded now is not sent"
+    assert _ran([str(script)], SLURMD_NODENAME="n7").returncode == 0
+    assert [one.name for one in records.iterdir()] == ["n7.json"]
+    assert Path(f"{program}.asked").read_text() == f"record --out {local} --node n7 --quiet\n"
+    assert not (tmp_path / "x").exists()
+    records.rename(tmp_path / "gone")
+    assert _ran([str(script)], SLURMD_NODENAME="n7").returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("scontrol") is None, reason="Slurm is not installed")
+def test_slurm_reads_its_lines(tmp_path: Path) -> None:
+    config = tmp_path / "slurm.conf"
+    base = (
+        "ClusterName=x\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nNodeName=n0\nPartitionName=p Nodes=ALL\n"
+    )
+    lines = (_written(tmp_path, "slurm") / "slurm-rocdoctor.conf").read_text()
+    for text, sound in ((lines, True), (lines.replace("CYCLE\n", "CYCLES\n"), False), (f"{lines}Prologue=/x\n", False)):
+        config.write_text(base + text)
+        said = _ran(["scontrol", "ping"], SLURM_CONF=str(config)).stderr
+        assert (re.search(r"Parsing|Invalid|unrecognized|fatal", said) is None) is sound, said
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_reads_its_units(tmp_path: Path) -> None:
+    program = _program(tmp_path, "exit 0")
+    folder = _written(tmp_path, "systemd", program=program)
+    units = sorted(str(one) for one in folder.iterdir())
+    assert [Path(one).suffix for one in units] == [".service", ".timer"]
+    done = _ran(["systemd-analyze", "verify", "--man=no", *units])
+    assert (done.returncode, _of_ours(done.stderr)) == (0, "")
+    (folder / "rocdoctor-record.timer").write_text("[Timer]\nOnUnitActiveSecs=5min\n")
+    assert "OnUnitActiveSecs" in _of_ours(_ran(["systemd-analyze", "verify", "--man=no", *units]).stderr)
+
+
+def _of_ours(said: str) -> str:
+    return "\n".join(line for line in said.splitlines() if "rocdoctor-record" in line)
+
+
+def test_a_unit_keeps_the_name_of_a_folder(tmp_path: Path) -> None:
+    text = (_written(tmp_path, "systemd") / "rocdoctor-record.service").read_text()
+    assert '"/shared/my \\"records\\" $$(touch x) %%h; it\'s $$HOME/%l.json"' in text
+
+
+def test_alerts_ask_for_what_the_metrics_have(tmp_path: Path) -> None:
+    path = _written(tmp_path, "prometheus") / "rocdoctor-rules.yml"
+    rules = yaml.safe_load(path.read_text())["groups"][0]["rules"]
+    told = metrics(Store(fleet_of(tmp_path / "fleet")).again())
+    names = {line.split()[2] for line in told.splitlines() if line.startswith("# TYPE")}
+    for rule in rules:
+        assert set(rule) == {"alert", "expr", "for", "labels", "annotations"}
+        asked = set(re.findall(r"rocdoctor_\w+", rule["expr"]))
+        assert asked
+        assert asked <= names
+        for matcher in re.findall(r'\{(\w+="\w+")\}', rule["expr"]):
+            assert matcher in told, matcher
+    labels = set(re.findall(r"\$labels\.(\w+)", path.read_text()))
+    assert labels <= set(re.findall(r'[{,](\w+)="', told))
+    if shutil.which("promtool"):
+        assert _ran(["promtool", "check", "rules", str(path)]).returncode == 0
+
+
+def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for places in (
+        Places("rocdoctor", "/x"),
+        Places("/opt/my programs/rocdoctor", "/x"),
+        Places("/r", "records"),
+        Places("/r", "/x\ny"),
+        Places("/r", "/x`id`"),
+    ):
+        with pytest.raises(SiteError):
+            site_files("slurm", places)
+    assert run(["fleet", "emit", "nhc", "out"]) == 2
+    assert "slurm|systemd|prometheus DIR" in capsys.readouterr().err
