@@ -32,7 +32,12 @@ def boot_of(root: str = "/") -> str | None:
             told = stream.read(100).strip()
     except OSError:
         return None
-    return f"b-{hashlib.sha256(b'boot ' + told).hexdigest()[:12]}" if told else None
+    return boot_name(told) if told else None
+
+
+def boot_name(boot_id: bytes) -> str:
+    """The name of the boot with this id of the kernel."""
+    return f"b-{hashlib.sha256(b'boot ' + boot_id).hexdigest()[:12]}"
 
 
 def gate(path: str, now: float, most_age_s: float, root: str = "/") -> GateAnswer:

@@ -77,6 +77,7 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         tuple(sorted(again)),
         {node: one.at for node, one in memories.items() if one.at is not None and not one.missed},
         {node: one.kind for node, one in memories.items() if one.kind},
+        {node: one.boot for node, one in memories.items() if one.boot is not None and not one.missed},
     )
 
 

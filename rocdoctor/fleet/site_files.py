@@ -27,14 +27,14 @@ class SiteError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class SitePlaces:
     """``program``: rocdoctor on the nodes; ``records``: the folder that all nodes write to."""
 
     program: str
     records: str
 
 
-def site_files(target: SiteTarget, places: Places) -> Sequence[File]:
+def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
     """The files of a target. Raises SiteError for a place that no quoting can bring through."""
     if not _PLAIN_PATH.fullmatch(places.program):
         raise SiteError(f"{places.program!r} is not an absolute path of plain letters")
@@ -45,7 +45,7 @@ def site_files(target: SiteTarget, places: Places) -> Sequence[File]:
     return _systemd(places) if target == "systemd" else (File("rocdoctor-rules.yml", _RULES),)
 
 
-def _slurm(places: Places) -> Sequence[File]:
+def _slurm(places: SitePlaces) -> Sequence[File]:
     gate = shell("said=$(timeout --kill-after=1 5 {program:path} gate --record /run/rocdoctor)", program=places.program)
     records = shell("records={records:path}", records=places.records)
     record = shell(
@@ -59,7 +59,7 @@ def _slurm(places: Places) -> Sequence[File]:
     )
 
 
-def _systemd(places: Places) -> Sequence[File]:
+def _systemd(places: SitePlaces) -> Sequence[File]:
     folder = _unit_text(places.records)
     return (
         File("rocdoctor-record.service", _SERVICE.replace("PROGRAM", places.program).replace("FOLDER", folder)),

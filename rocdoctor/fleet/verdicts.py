@@ -68,7 +68,8 @@ class FleetFinding:
 class FleetVerdict:
     """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat.
 
-    ``heard``: when the records that count were taken; ``kinds``: the kind of every node that was ever heard.
+    ``heard``: when the records that count were taken, ``boots`` in which boot; ``kinds``: the kind of every node that
+    was ever heard.
     """
 
     at: int
@@ -79,6 +80,7 @@ class FleetVerdict:
     look_again: tuple[str, ...] = ()
     heard: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
+    boots: Mapping[str, str] = field(default_factory=dict)
 
     def of_class(self, name: NodeClass) -> tuple[NodeVerdict, ...]:
         """The nodes of one class."""

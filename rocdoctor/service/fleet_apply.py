@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, plan, undone
-from rocdoctor.fleet.slurm import ASK_NODES, ask_boot, boots_of, commands, nodes_of
+from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
 from rocdoctor.service.errors import UsageError
@@ -31,25 +31,27 @@ def run_engine(argv: list[str]) -> Answer:
     if program is None:
         return Answer(argv[0], "absent", note=f"{argv[0]} is not installed here, or others may change it")
     environment = {**child_environment(), "LC_ALL": "C"}
-    if config := os.environ.get("SLURM_CONF"):
-        environment["SLURM_CONF"] = config
+    for name in {name for one in ENGINES.values() for name in one.settings}:
+        if value := os.environ.get(name):
+            environment[name] = value
     return run_bounded(f"run {' '.join(argv)}", [program, *argv[1:]], _LIMIT_S, environment)
 
 
 class Acting:
     """A store's verdict against an engine; one at a time, whoever calls."""
 
-    def __init__(self, folder: Path, run: Run = run_engine) -> None:
-        self.folder, self.run = folder, run
+    def __init__(self, folder: Path, run: Run = run_engine, on: FleetEngine = SLURM) -> None:
+        self.folder, self.run, self.on = folder, run, on
 
     def planned(self, found: FleetVerdict, limits: ActionLimits, now: int) -> ActionPlan:
         """What would be done; asks and changes nothing. Raises UsageError."""
-        engine = nodes_of(self._asked(list(ASK_NODES)))
+        engine = self.on.nodes_of(self._asked(list(self.on.ask)))
         if not engine:
-            raise UsageError("slurm: sinfo named no node")
+            raise UsageError(f"{self.on.name}: {self.on.ask[0]} named no node")
         journal = self.journal()
-        mine = tuple(sorted({one.node for one in journal}))
-        boots = boots_of(self._asked(ask_boot(mine))) if mine else {}
+        out = {one.name for one in engine if one.out}
+        mine = tuple(sorted(out & {one.node for one in journal}))
+        boots = self.on.booted(self._asked(self.on.ask_boot(mine)), found) if mine else {}
         return plan(found, engine, journal, limits, now, boots)
 
     def apply(self, found: FleetVerdict, limits: ActionLimits, now: int | None = None) -> tuple[ActionPlan, list[str]]:
@@ -66,7 +68,7 @@ class Acting:
         with self._locked():
             journal = self.journal()
             last = [one for one in journal if one.at == max(each.at for each in journal)]
-            call = undone(last, nodes_of(self._asked(list(ASK_NODES))))
+            call = undone(last, self.on.nodes_of(self._asked(list(self.on.ask))))
             return call, self._done([call] if call is not None and do else [], int(time.time()))
 
     def journal(self) -> list[Drained]:
@@ -90,7 +92,7 @@ class Acting:
         failed: list[str] = []
         for call in calls:
             self._write({"action": call.action, "nodes": list(call.nodes), "reason": call.reason, "at": at})
-            for argv in commands(call):
+            for argv in self.on.commands(call):
                 answer = self.run(argv)
                 if not answer.ok or answer.exit_code != 0:
                     said = " ".join(answer.text.split())[:200] or answer.note or answer.status

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from rocdoctor.cli.main import run
-from rocdoctor.fleet.site_files import Places, SiteError, site_files
+from rocdoctor.fleet.site_files import SiteError, SitePlaces, site_files
 from rocdoctor.fleet.store import Store
 from rocdoctor.report.fleet.fleet_metrics import metrics
 from tests.fleet.kit import fleet_of
@@ -134,11 +134,11 @@ def test_alerts_ask_for_what_the_metrics_have(tmp_path: Path) -> None:
 
 def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for places in (
-        Places("rocdoctor", "/x"),
-        Places("/opt/my programs/rocdoctor", "/x"),
-        Places("/r", "records"),
-        Places("/r", "/x\ny"),
-        Places("/r", "/x`id`"),
+        SitePlaces("rocdoctor", "/x"),
+        SitePlaces("/opt/my programs/rocdoctor", "/x"),
+        SitePlaces("/r", "records"),
+        SitePlaces("/r", "/x\ny"),
+        SitePlaces("/r", "/x`id`"),
     ):
         with pytest.raises(SiteError):
             site_files("slurm", places)

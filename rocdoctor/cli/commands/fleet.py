@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from rocdoctor.cli.arguments import format_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
+from rocdoctor.fleet.engines import EngineName
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host import output
@@ -28,7 +29,6 @@ from rocdoctor.service.session import print_json, rendered
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply", "emit"]
-Engine = Literal["slurm"]
 _RECORDS = "/shared/records"
 
 
@@ -40,7 +40,7 @@ class Options(PrintOptions):
     store: str
     inputs: tuple[str, ...] = ()
     at: int | None = None
-    on: Engine = "slurm"
+    on: EngineName = "slurm"
     yes: bool = False
     undo: bool = False
     share: float = 5.0
@@ -73,7 +73,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
-    add("--on", choices=get_args(Engine), help="apply: the scheduler (slurm)")
+    add("--on", choices=get_args(EngineName), help="apply: the scheduler (slurm)")
     add("--yes", action="store_true", help="apply: do it; without it the calls are printed")
     add(
         "--undo",
@@ -225,14 +225,14 @@ def _metrics(options: Options, found: FleetVerdict) -> int:
 
 
 def _emit(options: Options) -> int:
-    from rocdoctor.fleet.site_files import Places, SiteError, SiteTarget, site_files
+    from rocdoctor.fleet.site_files import SiteError, SitePlaces, SiteTarget, site_files
 
     target = next((one for one in get_args(SiteTarget) if one == options.store), None)
     if target is None or len(options.inputs) != 1:
         raise UsageError(f"emit takes a target and a folder: rocdoctor fleet emit {'|'.join(get_args(SiteTarget))} DIR")
     program = options.program or os.path.abspath(sys.argv[0])
     try:
-        files = site_files(target, Places(program, options.records))
+        files = site_files(target, SitePlaces(program, options.records))
     except SiteError as error:
         raise UsageError(str(error)) from None
     for path in write_files(Path(options.inputs[0]), files):
@@ -243,11 +243,11 @@ def _emit(options: Options) -> int:
 def _apply(options: Options, found: FleetVerdict) -> int:
     """Print the calls, or make them; 1 where one failed."""
     from rocdoctor.fleet.acting import ActionLimits
-    from rocdoctor.fleet.slurm import commands
+    from rocdoctor.fleet.engines import ENGINES
     from rocdoctor.report.fleet.fleet_document import action_lines
     from rocdoctor.service.fleet_apply import Acting
 
-    acting = Acting(Path(options.store))
+    acting = Acting(Path(options.store), on=ENGINES[options.on])
     limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100)
     failed: list[str] = []
     if options.undo:
@@ -260,7 +260,7 @@ def _apply(options: Options, found: FleetVerdict) -> int:
             plan = acting.planned(found, limits, int(time.time()))
         calls, said = list(plan.calls), action_lines(plan)
     for one in calls:
-        for argv in commands(one):
+        for argv in acting.on.commands(one):
             output.line(shlex.join(argv))
     if not calls:
         output.line("nothing to do")
