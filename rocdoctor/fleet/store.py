@@ -4,7 +4,8 @@
     state/000001.json.gz     what is kept of each node after that round
     incoming/                records that wait for the next round
 
-Every file is written beside and then renamed; a round that was interrupted leaves nothing.
+Old rounds are thinned by the hour (retention.py). Every file is written beside and then renamed; a round that was
+interrupted leaves nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rocdoctor.fleet.judge import Incoming, Memories, judge
 from rocdoctor.fleet.memory import as_state, from_state
 from rocdoctor.fleet.read_record import NODE, RecordError, RecordReader, tagged
 from rocdoctor.fleet.record import MOST_BYTES, NodeRecord
+from rocdoctor.fleet.retention import KeptRound, Retention, begins, too_large, too_old
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.regular_files import open_regular, read_regular
@@ -105,8 +107,8 @@ class Batch:
 class Store:
     """A folder with the rounds of one fleet."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, keep_for: Retention | None = None) -> None:
+        self.folder, self.keep_for = folder, keep_for or Retention()
 
     def rounds(self) -> list[int]:
         """The numbers of all rounds, in order."""
@@ -130,10 +132,47 @@ class Store:
             self._write("rounds", number, body, ".jsonl.gz")
             for path in batch.waiting:
                 path.unlink(missing_ok=True)
-            for old in sorted((self.folder / "state").glob("*.json.gz"))[:-_KEPT_STATES]:
-                if int(old.name[:6]) % 100:  # one of a hundred stays, to begin from
-                    old.unlink()
+            self._thin(now)
             return verdict
+
+    def _thin(self, now: int) -> None:
+        """Delete rounds that are old, and states that no round begins from. What interrupts it loses nothing else."""
+        rounds = self._times()
+        gone = too_old(rounds, now, self.keep_for)
+        left = [one for one in rounds if one.number not in set(gone)]
+        gone += too_large(left, {one.number: self._size(one.number) for one in left}, self.keep_for.most_bytes)
+        self._mend({number for number in begins(rounds) if number not in set(gone)})
+        for number in gone:
+            self._path("rounds", number, ".jsonl.gz").unlink(missing_ok=True)
+        left = [one for one in left if one.number not in set(gone)]
+        needed = {number - 1 for number in begins(left)}
+        for old in sorted((self.folder / "state").glob("*.json.gz"))[:-_KEPT_STATES]:
+            if int(old.name.partition(".")[0]) not in needed:
+                old.unlink(missing_ok=True)
+
+    def _mend(self, firsts: set[int]) -> None:
+        """States that hours begin from and that are lost are made again, as long as there are rounds to do it from."""
+        for number in sorted(firsts - {1}):
+            if not self._path("state", number - 1).exists():
+                with contextlib.suppress(StoreError):
+                    memories = self._state(number - 1)
+                    self._write("state", number - 1, _as_bytes({node: as_state(one) for node, one in memories.items()}))
+
+    def _times(self) -> list[KeptRound]:
+        """All rounds that can be read. Raises StoreError."""
+        found: list[KeptRound] = []
+        for number in self.rounds():
+            with contextlib.suppress(StoreError):
+                found.append(KeptRound(number, self._head(number)))
+        return found
+
+    def _size(self, number: int) -> int:
+        """The bytes of a round and of what it is judged from."""
+        found = 0
+        for path in (self._path("rounds", number, ".jsonl.gz"), self._path("state", number - 1)):
+            with contextlib.suppress(OSError):
+                found += path.stat().st_size
+        return found
 
     def keep(self, batch: Batch) -> None:
         """Put records aside for the next tick. Raises StoreError."""
@@ -163,22 +202,32 @@ class Store:
 
     def again(self, at: int | None = None) -> FleetVerdict:
         """The verdict of the last round that was not after ``at``, judged once more from what came."""
-        numbers = [one for one in self.rounds() if at is None or self._head(one) <= at]
+        numbers = self.rounds() if at is None else [one.number for one in self._times() if one.at <= at]
         if not numbers:
             raise StoreError("no round yet" if at is None else "no round as early as that")
         return self._judge_again(numbers[-1], self._state(numbers[-1] - 1))
 
     def _judge_again(self, number: int, memories: Memories) -> FleetVerdict:
         batch = Batch()
-        with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
-            head = json.loads(stream.readline())
-            batch.read_lines(stream)
-        batch.problems.update(head["problems"])
-        return judge(memories, batch.incoming(), int(head["at"]))
+        at, problems = self._opened(number, batch)
+        batch.problems.update(problems)
+        return judge(memories, batch.incoming(), at)
 
     def _head(self, number: int) -> int:
-        with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
-            return int(json.loads(stream.readline())["at"])
+        return self._opened(number)[0]
+
+    def _opened(self, number: int, batch: Batch | None = None) -> tuple[int, dict[str, str]]:
+        """When a round was and what it says of records that cannot be read; the others go into ``batch``."""
+        try:
+            with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
+                head = json.loads(stream.readline())
+                if batch is not None:
+                    batch.read_lines(stream)
+            return int(head["at"]), dict(head["problems"])
+        except FileNotFoundError:
+            raise StoreError(f"round {number} is no longer kept") from None
+        except (OSError, ValueError, EOFError, KeyError, TypeError):
+            raise StoreError(f"round {number} cannot be read") from None
 
     def _path(self, kind: str, number: int, ending: str = ".json.gz") -> Path:
         return self.folder / kind / f"{number:06d}{ending}"
