@@ -99,7 +99,7 @@ def _rounds(what: str) -> list[FleetVerdict]:
 
 
 def test_each_is_named_by_its_class_its_check_and_its_gpu() -> None:
-    wrong = []
+    wrong: list[tuple[object, ...]] = []
     for what, (_, _, node_class, check, gpu, _) in _WANTED.items():
         found = {one.node: one for one in _rounds(what)[-1].nodes}
         reasons = [(one.node_class, one.check, one.gpu) for one in found["bad"].reasons] if "bad" in found else []
@@ -110,7 +110,7 @@ def test_each_is_named_by_its_class_its_check_and_its_gpu() -> None:
         ):
             wrong.append((what, reasons, sorted(found)))
         if reasons and node_class and found["bad"].node_class != node_class:
-            wrong.append((what, found["bad"].node_class, sorted(reasons)))
+            wrong.append((what, found["bad"].node_class, reasons))
     assert wrong == []
 
 

@@ -100,9 +100,12 @@ class _Cluster(ThreadingHTTPServer):
 
 
 class _Api(BaseHTTPRequestHandler):
-    server: _Cluster
+    @property
+    def cluster(self) -> _Cluster:
+        assert isinstance(self.server, _Cluster)
+        return self.server
 
-    def log_message(self, *args: object) -> None:
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Nothing."""
 
     def _say(self, body: dict[str, Any] | None) -> None:
@@ -130,19 +133,19 @@ class _Api(BaseHTTPRequestHandler):
                 "kind": "NodeList",
                 "apiVersion": "v1",
                 "metadata": {},
-                "items": [self.server.node(one) for one in _NAMES],
+                "items": [self.cluster.node(one) for one in _NAMES],
             },
         }
-        self._say(self.server.node(name) if name in _NAMES else bodies.get(path))
+        self._say(self.cluster.node(name) if name in _NAMES else bodies.get(path))
 
     def do_PATCH(self) -> None:
         name = self.path.partition("?")[0].rpartition("/")[2]
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         assert set(body) == {"spec"}, body
         assert set(body["spec"]) == {"taints"}, body
-        self.server.taints[name] = body["spec"]["taints"] or []
-        self.server.patches += 1
-        self._say(self.server.node(name))
+        self.cluster.taints[name] = body["spec"]["taints"] or []
+        self.cluster.patches += 1
+        self._say(self.cluster.node(name))
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
-    add("--on", choices=get_args(EngineName), help="apply: the scheduler (slurm)")
+    add("--on", choices=get_args(EngineName), help="apply: the scheduler, slurm or Kubernetes (slurm)")
     add("--yes", action="store_true", help="apply: do it; without it the calls are printed")
     add(
         "--undo",
