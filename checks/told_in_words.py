@@ -6,7 +6,7 @@ Why
   messages. Where nothing else is found, descriptions count too: what fails, and what is named beside it.
 
 Fix
-  What is told is no proof: run the commands at the end of the report first. Then do what the remedy says.
+  What is told does not prove it: run the commands at the end of the report first. Then do what the remedy says.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/install-faq.html

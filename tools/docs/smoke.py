@@ -73,7 +73,7 @@ a kernel that computes wrongly on all ranks shares nothing with it.
   was expected and what came, and the likely layer: arithmetic on one device, link between two, collective library,
   framework, configuration. Ranks that only suffer from it are shown as `lost` or `off`.
 - Every mode has a deadline (`--deadline`), and nothing is left running after it. Time for which ranks wait for a
-  processor does not count, up to three times the deadline: a busy machine is no fault.
+  processor does not count, up to three times the deadline: a busy machine is not a fault.
 - A process that the kernel ended for want of memory, a full disk, a loopback interface that is down, a wrong
   `GLOO_SOCKET_IFNAME` and a limit of address space are told in these words, and no rank is accused.
 - The time that is printed is that for which you waited, import of torch included.
