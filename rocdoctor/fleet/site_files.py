@@ -46,15 +46,11 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
 
 
 def _slurm(places: SitePlaces) -> Sequence[File]:
-    gate = shell("said=$(timeout --kill-after=1 5 {program:path} gate --record /run/rocdoctor)", program=places.program)
+    program = shell("rocdoctor={program:path}", program=places.program)
     records = shell("records={records:path}", records=places.records)
-    record = shell(
-        'if timeout --kill-after=5 40 {program:path} record --out /run/rocdoctor --node "$name" --quiet; then',
-        program=places.program,
-    )
     return (
-        File("rocdoctor-prolog.sh", _PROLOG.replace("GATE", gate), True),
-        File("rocdoctor-health.sh", _HEALTH.replace("RECORDS", records).replace("RECORD", record), True),
+        File("rocdoctor-prolog.sh", _PROLOG.replace("PROGRAM", program), True),
+        File("rocdoctor-health.sh", _HEALTH.replace("PROGRAM", program).replace("RECORDS", records), True),
         File("slurm-rocdoctor.conf", _CONF),
     )
 
@@ -77,7 +73,8 @@ _PROLOG = """\
 # Written by rocdoctor. A Prolog of Slurm: one that fails drains its node and holds the job, outside all bounds of
 # `rocdoctor fleet apply`. So it fails only where the gate says "closed"; a gate that is missing, breaks or hangs does
 # not count.
-GATE
+PROGRAM
+said=$(timeout --kill-after=1 5 "$rocdoctor" gate --record /run/rocdoctor)
 case "$said" in
 closed:*)
     logger -t rocdoctor -- "$said" 2>/dev/null
@@ -92,9 +89,10 @@ _HEALTH = """\
 # Written by rocdoctor. A HealthCheckProgram of Slurm: records this node, first on the node itself (for the gate), then
 # in the folder of the fleet, whole or not at all. It drains nothing and always gives 0. Root of the nodes must be
 # allowed to write to that folder.
+PROGRAM
 RECORDS
 name=${SLURMD_NODENAME:-$(uname -n | cut -d . -f 1)}
-RECORD
+if timeout --kill-after=5 40 "$rocdoctor" record --out /run/rocdoctor --node "$name" --quiet; then
     timeout --kill-after=1 5 cp -- "/run/rocdoctor/$name.json" "$records/.$name.new" &&
         timeout --kill-after=1 5 mv -f -- "$records/.$name.new" "$records/$name.json"
 fi

@@ -97,7 +97,7 @@ def _judge_options(options: Options) -> None:
     if options.format != "text":
         raise UsageError("--apply prints text")
     if not options.yes and not _can_ask():
-        raise UsageError("there is not a terminal to ask at; --yes applies without questions")
+        raise UsageError("there is no terminal to ask at; --yes applies without questions")
 
 
 def _can_ask() -> bool:

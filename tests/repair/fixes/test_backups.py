@@ -156,7 +156,7 @@ def test_no_size_without_end_is_set(scratch: Scratch, size: str) -> None:
     assert scratch.calls == []
     assert [one.ok for one in undone(journal.folder, place)] == [True]
     assert scratch.calls == [enlarge.undo[0]]
-    assert "no command that rocdoctor runs" in work([Command(tuple(words(size)))], place).left[0]
+    assert "not a command that rocdoctor runs" in work([Command(tuple(words(size)))], place).left[0]
 
 
 def words(size: str) -> list[str]:

@@ -33,7 +33,7 @@ def steps(situation: Situation) -> Sequence[Step]:
             why,
             (cite(fact, "not registered"),),
             risk="manual",
-            verify=Verify(command=shell("sudo {tell:option}", tell=asked.tell), shows="that it is registered"),
+            verify=Verify(command=shell("{words:option}", words=("sudo", *asked.tell)), shows="that it is registered"),
             notes=(f"As root: {asked.by}", *([asked.cloud_text] if asked.cloud_text else [])),
             sources=asked.sources,
             table="install",

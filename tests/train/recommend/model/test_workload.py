@@ -47,7 +47,7 @@ def test_without_a_method_all_weights_are_trained_and_that_is_said() -> None:
     [
         ("llama-3.1-8", {}, "llama-3.1-8b"),
         ("layrs=2,hidden=64", {}, "did you mean 'layers'"),
-        ("layers=2,hidden", {}, "is no size"),
+        ("layers=2,hidden", {}, "is not a size"),
         ("llama-3.1-8b", {"seq": 0}, "seq must be between"),
         ("llama-3.1-8b", {"global_batch": 0}, "global batch must be between"),
         ("llama-3.1-8b", {"lora_rank": 0}, "LoRA rank"),
