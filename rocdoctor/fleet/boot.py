@@ -13,6 +13,7 @@ from typing import Any
 from rocdoctor.fleet.classes import class_of
 
 MOST_BYTES = 1024 * 1024
+_MOST = 1 << 60  # a number of any length may stand in a record, and not every one is a float
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -69,6 +70,8 @@ def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:
         with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None, "the record is not a regular file"
+            if not _ours(os.fstat(descriptor)):
+                return None, "others can change the record"
             content = stream.read(MOST_BYTES + 1)
         data = json.loads(content) if len(content) <= MOST_BYTES else None
     except FileNotFoundError:
@@ -79,6 +82,12 @@ def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:
         data = None
     good = isinstance(data, dict) and isinstance(data.get("gpus"), list) and isinstance(data.get("findings"), list)
     return (data, "") if good else (None, "the record makes no sense")
+
+
+def _ours(status: os.stat_result) -> bool:
+    """Whether root and we alone wrote a record: else anybody could close the node to the jobs of others."""
+    mine = getattr(os, "geteuid", lambda: status.st_uid)()
+    return status.st_uid in (0, mine) and not status.st_mode & stat.S_IWOTH
 
 
 def _certain(one: Mapping[str, Any]) -> bool:
@@ -104,7 +113,9 @@ def _gone(data: Mapping[str, Any], root: str) -> str:
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return 0.0
+    return float(min(max(value, -_MOST), _MOST))
 
 
 def _plain(value: object) -> str:

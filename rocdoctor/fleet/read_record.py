@@ -44,7 +44,7 @@ class RecordReader:
             raise RecordError("speaks for another node")
         try:
             return self._record(data, node)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:  # 10**400 is no float
             raise RecordError(f"a field is missing or of another kind: {one_line(str(error))[:80]}") from None
 
     def _once(self, key: object, make: Callable[[], T]) -> T:

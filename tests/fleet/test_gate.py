@@ -82,6 +82,27 @@ def test_no_file_of_any_kind_makes_it_fail_or_wait(tmp_path: Path) -> None:
         assert (found.open, found.known) == (True, False), name
 
 
+def test_numbers_of_any_size_are_numbers(root: Path) -> None:
+    bad = node("a", NOW, sick("ras-uncorrectable", 2, looks=2))
+    fault = as_data(bad)["findings"][-1]
+    for change in ({"gpu": 10**400}, {"gpu": -(10**400)}, {"looks": 10**400}):
+        assert not _answer(root, bad, findings=[{**fault, **change}])[0], change
+    assert _answer(root, bad, taken_at=10**400)[:2] == (True, False)
+
+
+def test_a_record_that_others_can_write_closes_nothing(root: Path) -> None:
+    assert not _answer(root, node("a", NOW, sick("ras-uncorrectable", 2, looks=2)))[0]
+    path = root / "record.json"
+    path.chmod(0o666)
+    found = gate(str(path), NOW + 60, 600, str(root))
+    assert (found.open, found.known, found.why) == (True, False, "others can change the record")
+    if os.geteuid() == 0:
+        path.chmod(0o600)
+        assert not gate(str(path), NOW + 60, 600, str(root)).open
+        os.chown(path, 65534, 65534)
+        assert gate(str(path), NOW + 60, 600, str(root)).open
+
+
 def test_the_command_loads_next_to_nothing(tmp_path: Path) -> None:
     program = (
         "import sys, resource\n"

@@ -78,6 +78,8 @@ def test_what_is_not_as_it_should_be_is_refused() -> None:
         deep,
         '{"a":' * 50_000,
         json.dumps({**good, "figures": {"a": [float("nan")]}}),
+        json.dumps({**good, "figures": {"a": [10**400]}}),  # no float
+        json.dumps({**good, "taken_at": 10**400}),
         "x" * 2_000_000,
     ):
         with pytest.raises(RecordError):
