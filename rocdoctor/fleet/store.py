@@ -26,10 +26,14 @@ from rocdoctor.fleet.retention import KeptRound, Retention, begins, too_large, t
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.regular_files import open_regular, read_regular
+from rocdoctor.host.live.trust import privileged, weaknesses
 
+LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _KEPT_STATES = 8
 _LEVEL = 1
 _MOST_STATE = 1 << 30
+_LINE_ENDS = str.maketrans("\r\n", "  ")
+_PLACES = ("", "rounds", "state", "incoming", "lock", "actions.lock", "actions.jsonl")
 
 
 class StoreError(Exception):
@@ -67,7 +71,8 @@ class Batch:
         before = self.records.get(node)
         if before is None or record.taken_at > before.taken_at:
             self.records[node] = record
-            self.lines[node] = f"{node}: {text.strip()}\n".encode()
+            # A round has a line for each; line ends of JSON stand between its words alone.
+            self.lines[node] = f"{node}: {text.translate(_LINE_ENDS).strip()}\n".encode()
 
     def problem(self, node: str, why: str) -> None:
         """Why there is no record of a node."""
@@ -185,6 +190,7 @@ class Store:
 
     def kept(self, batch: Batch) -> Batch:
         """The batch with what was put aside before."""
+        self.safe()
         for path in self._waiting():
             try:
                 with gzip.open(path, "rb") as stream:
@@ -202,6 +208,7 @@ class Store:
 
     def again(self, at: int | None = None) -> FleetVerdict:
         """The verdict of the last round that was not after ``at``, judged once more from what came."""
+        self.safe()
         numbers = self.rounds() if at is None else [one.number for one in self._times() if one.at <= at]
         if not numbers:
             raise StoreError("no round yet" if at is None else "no round as early as that")
@@ -252,6 +259,21 @@ class Store:
             self._judge_again(each, memories)
         return memories
 
+    def safe(self) -> None:
+        """Raises StoreError where root would read or write what others can exchange: a store decides who is drained."""
+        for name in _PLACES:
+            self._refuse(self.folder / name)
+
+    def _refuse(self, path: Path, folder_only: bool = False) -> None:
+        if not privileged():
+            return
+        try:
+            found = weaknesses(os.path.abspath(path), missing_ok=True, sticky_ok=folder_only)
+        except OSError as error:
+            raise StoreError(f"{error.strerror or error}") from None
+        if found:
+            raise StoreError(f"{found[0]}, and root keeps no fleet where others can change it")
+
     def _write(self, kind: str, number: int, data: bytes, ending: str = ".json.gz") -> None:
         path = self._path(kind, number, ending)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -261,9 +283,12 @@ class Store:
     def _locked(self) -> Iterator[None]:
         import fcntl
 
+        above = next(one for one in (self.folder, *self.folder.absolute().parents) if one.exists())
+        self._refuse(above, folder_only=True)
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self.safe()
+            descriptor = os.open(self.folder / "lock", LOCK_FLAGS, 0o600)
         except OSError as error:
             raise StoreError(f"{error.strerror or error}") from None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, plan, undone
 from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
+from rocdoctor.fleet.store import LOCK_FLAGS
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
 from rocdoctor.service.errors import UsageError
@@ -101,11 +103,16 @@ class Acting:
 
     def _write(self, entry: dict[str, object]) -> None:
         path = self.folder / "actions.jsonl"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             descriptor = os.open(path, flags, 0o600)
             try:
-                os.write(descriptor, json.dumps(entry).encode() + b"\n")
+                size = os.fstat(descriptor).st_size
+                # A line that was cut must not take this one with it: a drain that is not known counts in no cap.
+                cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+                line = (b"\n" if cut else b"") + json.dumps(entry).encode() + b"\n"
+                if os.write(descriptor, line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -124,7 +131,7 @@ class Acting:
         import fcntl
 
         try:
-            descriptor = os.open(self.folder / "actions.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self.folder / "actions.lock", LOCK_FLAGS, 0o600)
         except OSError as error:
             raise UsageError(f"{self.folder}: {error.strerror or error}") from None
         try:

@@ -232,6 +232,9 @@ def test_a_call_that_fails_is_told_and_a_journal_that_was_cut_is_read(tmp_path: 
         stream.write('{"action": "drain", "nodes": ["n0')
     assert [one.node for one in acting.journal()] == ["n05"]
     assert json.loads((tmp_path / "actions.jsonl").read_text().splitlines()[0])["action"] == "drain"
+    slurm.fails = False
+    acting.apply(_verdict("n07"), ActionLimits(), NOW + 3600)
+    assert [one.node for one in acting.journal()] == ["n05", "n07"], "what was cut takes no later line with it"
 
 
 def test_it_does_not_act_on_an_old_round_nor_twice_at_once(tmp_path: Path) -> None:

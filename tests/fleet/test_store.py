@@ -13,6 +13,9 @@ import pytest
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.host.base import Answer
+from rocdoctor.service.errors import UsageError
+from rocdoctor.service.fleet_apply import Acting
 from tests.fleet.kit import NOW, line, node, sick
 
 _FATAL = sick("ras-uncorrectable", 2)
@@ -140,6 +143,50 @@ def test_a_folder_of_records_is_read_by_the_names_of_its_files(tmp_path: Path) -
     assert list(batch.records) == ["n1"]
     assert set(batch.problems) == {"n2", "n3", "n4", "n5"}
     assert batch.problems["n2"] == "speaks for another node"
+
+
+def test_a_record_of_many_lines_is_judged_again_as_it_was(tmp_path: Path) -> None:
+    data = json.loads(line(node("n2", NOW, _FATAL)).partition(": ")[2])
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "n2.json").write_text(json.dumps(data, indent=1).replace("\n", "\r\n"))
+    (tmp_path / "in" / "n1.json").write_text(line(node("n1", NOW)).partition(": ")[2])
+    batch, store = Batch(), Store(tmp_path / "fleet")
+    batch.read(tmp_path / "in")
+    found = store.tick(batch, NOW)
+    assert (found.told, batch.problems) == (2, {})
+    assert store.again() == found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+def test_root_keeps_no_fleet_where_others_can_change_it(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    store = Store(mine)
+    store.tick(_batch(*_lines(NOW)), NOW)
+    for name in ("", "rounds", "state", "actions.jsonl"):
+        place = mine / name
+        if name == "actions.jsonl":
+            place.touch()
+        os.chown(place, 65534, 65534)
+        with pytest.raises(StoreError, match="belongs to user 65534"):
+            store.tick(_batch(*_lines(NOW + 300)), NOW + 300)
+        with pytest.raises(StoreError, match="belongs to user 65534"):
+            store.again()
+        os.chown(place, 0, 0)
+    mine.chmod(0o777)
+    with pytest.raises(StoreError, match="can be changed by everybody"):
+        store.again()
+    mine.chmod(0o700)
+    assert store.tick(_batch(*_lines(NOW + 300)), NOW + 300).told == 12
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    for name in ("lock", "actions.lock"):
+        (tmp_path / name).symlink_to(tmp_path / "planted")
+    with pytest.raises(StoreError):
+        Store(tmp_path).tick(_batch(*_lines(NOW)), NOW)
+    with pytest.raises(UsageError):
+        Acting(tmp_path, lambda _: Answer("q", "ok")).undo()
+    assert not (tmp_path / "planted").exists()
 
 
 def test_a_full_disk_leaves_the_rounds_that_were_there(
