@@ -63,7 +63,7 @@ class CodeReader:
     def __init__(self, folders: Collection[str] = ()) -> None:
         self._folders = tuple(folders)
         self._libraries = Libraries()
-        self._known: dict[tuple[str, Use | None], list[Weakness]] = {}
+        self._known: dict[tuple[str, Use | None], tuple[int, list[Weakness]]] = {}
 
     def weak(self, path: str, use: Use | None = None) -> list[Weakness]:
         """Where somebody else than root can change what a program runs; ``use`` makes it an interpreter under test.
@@ -73,8 +73,8 @@ class CodeReader:
         return list(self._weak(path, use, 0))
 
     def _weak(self, path: str, use: Use | None, deep: int) -> list[Weakness]:
-        if (path, use) not in self._known:
-            self._known[path, use] = []  # a script that names itself
+        # What was found from deeper below a script, where less is looked through, is no answer for what is nearer.
+        if (path, use) not in self._known or self._known[path, use][0] > deep:
             found: dict[Weakness, None] = {}
             try:
                 found.update(dict.fromkeys(weaknesses(path)))
@@ -83,10 +83,9 @@ class CodeReader:
                     found.update(dict.fromkeys(more))
             except OSError:
                 if not found:  # else that is reason enough
-                    del self._known[path, use]
                     raise
-            self._known[path, use] = list(found)
-        return self._known[path, use]
+            self._known[path, use] = deep if first_line(path) is not None else 0, list(found)
+        return self._known[path, use][1]
 
     def _read(self, path: str, use: Use | None, deep: int) -> Iterator[str | Weakness]:
         name = os.path.basename(path)

@@ -191,6 +191,20 @@ def test_who_reads_a_script_must_be_known(shared: Path) -> None:
         box.weak()
 
 
+def test_what_was_asked_before_hides_nothing(shared: Path) -> None:
+    box = Box(shared / "box")
+    weak = str(box.theirs("bin/weak", "#!/bin/sh\n"))
+    names = [f"{box.root}/bin/tool{at}" for at in range(6)]
+    for at in range(6):  # each starts the next one, and what stands before it
+        box.script(f"{names[at + 1] if at < 5 else weak}\n{names[max(0, at - 1)]}\n", name=f"bin/tool{at}")
+    for first in names:
+        reader = CodeReader()
+        reader.weak(first)
+        for name in names:
+            assert {*reader.weak(name)} >= {*CodeReader().weak(name)}, (first, name)
+    assert [one.path for one in CodeReader().weak(names[5])] == [weak]
+
+
 def test_configuration_that_is_code_counts(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     box = Box(shared / "box")
     box.script("")
