@@ -76,6 +76,25 @@ def test_where_no_safe_place_is_a_folder_of_this_run_is_used_and_goes(archive: P
     assert until(lambda: not os.listdir(temporary))  # removed when the last of the run has ended
 
 
+def test_a_folder_for_temporary_files_of_another_is_not_used(archive: Path, tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give a folder away")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 65534, 65534)
+    theirs.chmod(0o555)
+    (tmp_path / "link").symlink_to(theirs)
+    program = (
+        f"import sys; sys.path.insert(0, {str(build.ROOT)!r}); from tools.pyz import start; print(start._shared())"
+    )
+    for folder, expected in ((theirs, "/tmp"), (tmp_path / "link", "/tmp"), (tmp_path, str(tmp_path))):
+        environment = {**os.environ, "TMPDIR": str(folder)}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == os.path.realpath(expected), folder
+
+
 def test_what_another_put_there_is_not_run(archive: Path, tmp_path: Path) -> None:
     if os.geteuid():
         pytest.skip("only root can give a folder away")

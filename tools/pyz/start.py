@@ -33,9 +33,12 @@ def _caches() -> str:
         return ""
 
 
-def _trusted(folder: str) -> bool:
-    """Whether none but this user and root can put anything into a folder or in its place."""
-    owners, leaf = (0, os.geteuid()), True
+def _trusted(folder: str, leaf: bool = True) -> bool:
+    """Whether none but this user and root can put anything into a folder or in its place.
+
+    Without ``leaf`` others may put things beside ours, as in /tmp.
+    """
+    owners = (0, os.geteuid())
     while True:
         try:
             state = os.lstat(folder)
@@ -116,10 +119,17 @@ def _remove_at_the_end(folder: str) -> None:
     os._exit(0)
 
 
+def _shared() -> str:
+    """The folder for temporary files; where TMPDIR is one of another user, who could exchange ours, a usual one."""
+    usual = tempfile.gettempdir()
+    named = [os.path.realpath(folder) for folder in (usual, "/tmp", "/var/tmp")]
+    return next((folder for folder in named if _trusted(folder, leaf=False)), usual)  # none: a container without owners
+
+
 def _temporary(archive: str) -> str:
     """A folder for this run alone."""
     try:
-        folder = tempfile.mkdtemp(prefix="rocdoctor-")
+        folder = tempfile.mkdtemp(prefix="rocdoctor-", dir=_shared())
         _remove_at_the_end(folder)
         _unpack(archive, folder)
     except OSError as error:
