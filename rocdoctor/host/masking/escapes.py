@@ -1,4 +1,4 @@
-"""Colours and other escape sequences of terminals, which must not hide what they stand in or beside.
+"""Escape sequences of terminals and signs that nobody sees, which must not hide what they stand in or beside.
 
 A line is masked once without them; where that changes it, it loses them. Else they stay, and the line is masked as it
 is.
@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.printable import clean, hidden
 
-# As a terminal gets them (ECMA-48: CSI, OSC and two signs), and as scripts and logs write a CSI.
-_ESCAPE = regex(
-    r"(?:\x1b\[|\x9b)[0-?]{0,40}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)?|\x1b[ -/]{0,4}[0-~]|"
-    r"(?:\\(?:033|e|x1[bB]|u001[bB])|\^\[|#033)\[[0-9;:?]{0,40}[A-Za-z]"
-)
-_SIGNS = ("\x1b", "\x9b", "\\033[", "\\e[", "\\x1b[", "\\x1B[", "\\u001b[", "\\u001B[", "^[[", "#033[")
+# As scripts and logs write a CSI (ECMA-48).
+_WRITTEN = regex(r"(?:\\(?:033|e|x1[bB]|u001[bB])|\^\[|#033)\[[0-9;:?]{0,40}[A-Za-z]")
+_SPELLED = ("\\033[", "\\e[", "\\x1b[", "\\x1B[", "\\u001b[", "\\u001B[", "^[[", "#033[")
+_BLANK = str.maketrans("\t\n\r", "   ")
 
 
 def without_escapes(text: str) -> str:
-    """The text as it is seen."""
-    return _ESCAPE.sub("", text) if any(sign in text for sign in _SIGNS) else text
+    """The text as it is seen, which is how reports are printed (``printable.py``); a carriage return stays."""
+    if not text.translate(_BLANK).isprintable() or hidden(text):
+        text = "\r".join(map(clean, text.split("\r")))
+    return _WRITTEN.sub("", text) if "[" in text and any(sign in text for sign in _SPELLED) else text
 
 
 def mask_seen(text: str, mask: Callable[[str], str]) -> str:

@@ -6,12 +6,20 @@ import pytest
 
 from rocdoctor.host.masking.escapes import without_escapes
 from rocdoctor.host.masking.masker import Masker
+from rocdoctor.model.printable import clean
 from tests.host.masking.written import CHOSEN, USER
 
 _HF = "hf_" + "q8ZrT5nYc2WvB7kXe4JmH9dLs3GpAbCdEf"
 
 
-@pytest.mark.parametrize("escape", ["\x1b[31m", "\x9b1;4m", "\x1b]0;title\x07", "\x1b(B", "\\033[1m", "\\e[0m", "^[[K"])
+_ESCAPES = (
+    *("\x1b[31m", "\x9b1;4m", "\x1b]0;title\x07", "\x1b(B", "\\033[1m", "\\e[0m", "^[[K"),
+    # what is taken out where a report is printed, so that what stands around it is read together
+    *("\x1bPq\x1b\\", "\x1b_x\x1b\\", "\x1b\x1b[m", f"\x1b[{'0' * 60}m", "\x07", "\u00ad", "\u202e", "\u2028"),
+)
+
+
+@pytest.mark.parametrize("escape", _ESCAPES)
 def test_a_secret_or_a_name_is_found_whatever_stands_in_it(escape: str) -> None:
     for hidden, text in (
         (CHOSEN, f"password={CHOSEN}"),
@@ -23,6 +31,7 @@ def test_a_secret_or_a_name_is_found_whatever_stands_in_it(escape: str) -> None:
         for place in (3, at, at + 4):
             masked = Masker().mask_text(text[:place] + escape + text[place:])
             assert hidden not in without_escapes(masked), (text, place)
+            assert hidden not in clean(masked), (text, place)
             assert hidden[4:] not in masked, (text, place)
             assert Masker().mask_text(masked) == masked
 
