@@ -17,6 +17,8 @@ _MOST_IN_CALL = 1000
 _NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _NAMED = regex(r"NodeName=([A-Za-z0-9._-]{1,255})\s")
 _BOOT = regex(r"\sBootTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s")
+# ALL stands for every node: scontrol(1) of Debian 12 (read 2026-11-24). DEFAULT is none.
+_WORDS = frozenset(("all", "default"))
 _OUT = frozenset(
     (
         *("drained", "drain", "draining", "drng", "down", "fail", "failing", "failg", "error", "inval", "invalid"),
@@ -28,9 +30,9 @@ _OUT = frozenset(
 def nodes_of(text: str) -> list[EngineNode]:
     """The nodes of ``ASK_NODES``, each once; what is no line of it is passed over."""
     found: dict[str, EngineNode] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a reason may hold any other sign that ends a line
         cells = line.split("|", 3)
-        if len(cells) != 4 or not _NODE.fullmatch(cells[0]):
+        if len(cells) != 4 or not _NODE.fullmatch(cells[0]) or cells[0].lower() in _WORDS:
             continue
         state = cells[1].rstrip("*~#!%$@^-+").lower()
         if state not in STATES:

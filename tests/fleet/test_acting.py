@@ -160,12 +160,14 @@ def test_sinfo_is_read() -> None:
     text = (
         "n01|idle|gpu:mi300x:8|none\nn01|idle|gpu:mi300x:8|none\nn02|drained*|gpu:8(S:0-1)|a|b # c\n"
         "n03|mixed|(null)|none\nn04|allocated~|gpu:8|none\n../x|idle|gpu|none\nn05|strange|gpu|none\nn06\n"
+        "ALL|idle|gpu|none\nn07|drained|gpu|said\x0bn08|idle|gpu|none\n"
     )
     assert nodes_of(text) == [
         EngineNode("n01", False, "", True),
         EngineNode("n02", True, "a|b # c", True),
         EngineNode("n03", False, "", False),
         EngineNode("n04", False, "", True),
+        EngineNode("n07", True, "said\x0bn08|idle|gpu|none", True),
     ]
 
 
