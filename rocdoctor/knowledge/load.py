@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -139,7 +138,7 @@ def _kept(path: Path, owner: int) -> bytes:
     """The kept form of the table's owner, root or us: what others wrote can break the interpreter that loads it."""
     with path.open("rb") as stream:
         status = os.fstat(stream.fileno())
-        if status.st_uid not in (0, owner, getattr(os, "geteuid", lambda: owner)()) or status.st_mode & stat.S_IWOTH:
+        if status.st_uid not in (0, owner, getattr(os, "geteuid", lambda: owner)()) or status.st_mode & 0o022:
             raise PermissionError
         return stream.read()
 
