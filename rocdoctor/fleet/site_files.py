@@ -93,8 +93,10 @@ PROGRAM
 RECORDS
 name=${SLURMD_NODENAME:-$(uname -n | cut -d . -f 1)}
 if timeout --kill-after=5 40 "$rocdoctor" record --out /run/rocdoctor --node "$name" --quiet; then
-    timeout --kill-after=1 5 cp -- "/run/rocdoctor/$name.json" "$records/.$name.new" &&
-        timeout --kill-after=1 5 mv -f -- "$records/.$name.new" "$records/$name.json"
+    new=$records/.$name.new # a new file, never what a link leads to that another node put there
+    timeout --kill-after=1 5 rm -f -- "$new" &&
+        timeout --kill-after=1 5 dd "if=/run/rocdoctor/$name.json" "of=$new" conv=excl status=none &&
+        timeout --kill-after=1 5 mv -fT -- "$new" "$records/$name.json"
 fi
 exit 0
 """
@@ -118,8 +120,10 @@ Description=Record of this node by rocdoctor
 [Service]
 Type=oneshot
 ExecStart=PROGRAM record --out /run/rocdoctor --node %l --quiet
-ExecStartPost=/bin/cp -- /run/rocdoctor/%l.json "FOLDER/.%l.new"
-ExecStartPost=/bin/mv -f -- "FOLDER/.%l.new" "FOLDER/%l.json"
+# A new file, never what a link leads to that another node put there.
+ExecStartPost=/bin/rm -f -- "FOLDER/.%l.new"
+ExecStartPost=/bin/dd if=/run/rocdoctor/%l.json "of=FOLDER/.%l.new" conv=excl status=none
+ExecStartPost=/bin/mv -fT -- "FOLDER/.%l.new" "FOLDER/%l.json"
 TimeoutStartSec=120
 Nice=10
 NoNewPrivileges=yes

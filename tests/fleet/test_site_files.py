@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -78,6 +79,28 @@ def test_the_health_program_writes_whole_records_and_never_fails(tmp_path: Path)
     assert not (tmp_path / "x").exists()
     records.rename(tmp_path / "gone")
     assert _ran([str(script)], SLURMD_NODENAME="n7").returncode == 0
+
+
+def test_what_another_node_put_there_leads_nowhere(tmp_path: Path) -> None:
+    local, records, victim, folder = (tmp_path / name for name in ("run", "records", "victim", "folder"))
+    for one in (local, records, folder):
+        one.mkdir()
+    (local / "n7.json").write_text("{}")
+    program = _program(tmp_path, "exit 0")
+    script = _written(tmp_path / "a", "slurm", program=program, records=str(records)) / "rocdoctor-health.sh"
+    script.write_text(script.read_text().replace("/run/rocdoctor", str(local)))
+    unit = _written(tmp_path / "b", "systemd", program=program, records=str(records)) / "rocdoctor-record.service"
+    words = unit.read_text().replace("/run/rocdoctor", str(local)).replace("%l", "n7")
+    after = [shlex.split(line.partition("=")[2]) for line in words.splitlines() if line.startswith("ExecStartPost=")]
+    for calls in ([[str(script)]], after):
+        victim.write_text("precious")
+        (records / ".n7.new").symlink_to(victim)
+        (records / "n7.json").symlink_to(folder)
+        for call in calls:
+            assert _ran(call, SLURMD_NODENAME="n7").returncode == 0, call
+        assert (victim.read_text(), list(folder.iterdir())) == ("precious", [])
+        assert [one.name for one in records.iterdir() if not one.is_symlink()] == ["n7.json"]
+        (records / "n7.json").unlink()
 
 
 @pytest.mark.skipif(shutil.which("scontrol") is None, reason="Slurm is not installed")
