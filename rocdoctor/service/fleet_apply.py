@@ -28,14 +28,19 @@ def run_engine(argv: list[str]) -> Answer:
     """The program of this machine, with a deadline."""
     from rocdoctor.host.live.programs import child_environment, find_program
     from rocdoctor.host.live.run_program import run_bounded
+    from rocdoctor.host.live.trust import weak
 
+    environment = {**child_environment(), "LC_ALL": "C"}
+    for name in {name for one in ENGINES.values() for name in one.settings}:
+        value = os.environ.get(name, "")
+        for path in filter(None, value.split(os.pathsep)):  # it names code: plugins, programs that log kubectl in
+            if why := weak(os.path.abspath(path)):
+                return Answer(argv[0], "absent", note=f"${name}: {why}, and root runs no code of others")
+        if value:
+            environment[name] = value
     program = find_program(argv[0])
     if program is None:
         return Answer(argv[0], "absent", note=f"{argv[0]} is not installed here, or others may change it")
-    environment = {**child_environment(), "LC_ALL": "C"}
-    for name in {name for one in ENGINES.values() for name in one.settings}:
-        if value := os.environ.get(name):
-            environment[name] = value
     return run_bounded(f"run {' '.join(argv)}", [program, *argv[1:]], _LIMIT_S, environment)
 
 

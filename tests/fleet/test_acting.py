@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from rocdoctor.fleet.slurm import boots_of, commands, nodes_of
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
 from rocdoctor.host.base import Answer
 from rocdoctor.service.errors import UsageError
-from rocdoctor.service.fleet_apply import Acting
+from rocdoctor.service.fleet_apply import Acting, run_engine
 from tests.examples import examples
 from tests.fleet.kit import NOW
 
@@ -251,3 +252,17 @@ def test_an_engine_that_does_not_answer_stops_it(tmp_path: Path) -> None:
     acting = Acting(tmp_path, lambda argv: Answer("q", "timeout", note="60s"))
     with pytest.raises(UsageError, match="did not answer"):
         acting.apply(_verdict("n05"), ActionLimits(), NOW)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+def test_root_takes_no_settings_of_an_engine_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = tmp_path / "settings"
+    theirs.write_text("")
+    os.chown(theirs, 65534, 65534)
+    for name in ("SLURM_CONF", "KUBECONFIG"):
+        monkeypatch.setenv(name, f"{tmp_path / 'none'}:{theirs}" if name == "KUBECONFIG" else str(theirs))
+        answer = run_engine(["true"])
+        assert answer.status == "absent"
+        assert answer.note.startswith(f"${name}: ")
+        monkeypatch.delenv(name)
+    assert run_engine(["true"]).ok
