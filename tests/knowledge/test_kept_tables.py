@@ -58,6 +58,15 @@ def test_a_damaged_kept_form_is_not_used(table: Path, junk: bytes) -> None:
     assert load.read_table(table) == {"cards": ["one", "two"]}
 
 
+@pytest.mark.parametrize("mode", [0o666, 0o664])
+def test_what_others_can_change_is_not_used(table: Path, mode: int) -> None:
+    load.keep(table, "code", (1,), "kept")
+    assert load.recalled(table, "code", (1,)) == "kept"
+    for path in _kept(table):
+        path.chmod(mode)
+    assert load.recalled(table, "code", (1,)) is None
+
+
 def test_nothing_is_written_where_python_must_not_write(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     load.read_table(table)
