@@ -130,6 +130,8 @@ def _suspected(machine: Machine, integrated: list[Gpu], discrete: list[Gpu]) -> 
     crashed = crashes(machine)
     if not crashed or said(machine, _OFF) or chosen_by(machine, VISIBLE_AMD) is not None:
         return None
+    if not integrated and any(isinstance(gpu.kfd_node, Known) for gpu in discrete):
+        return None  # a list of what the runtime offers is here, and the processor's graphics is not in it
     named = said(machine, _PROCESSOR)
     inside = value_or(integrated[0].gfx, "") if integrated else first_value(named, "gfx") or ""
     if _native(inside):

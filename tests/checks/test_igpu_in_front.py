@@ -105,8 +105,11 @@ def test_nothing_is_suspected_without_a_crash_or_where_a_release_or_the_bios_is_
 
 def test_a_processor_that_has_graphics_is_enough() -> None:
     text = "Ryzen 7 7700X. Segmentation fault (core dumped)"
-    found = finding_of(NAME, text, amd_gpu(gfx="gfx1100"), environment=environment({}, complete=False))
+    said = environment({}, complete=False)
+    card = amd_gpu(gfx="gfx1100", kfd_node=u())
+    found = finding_of(NAME, text, card, environment=said)
     assert found is not None
     assert "gfx1036" in found.message
-    text = text.replace("7700X", "7500F")
-    assert finding_of(NAME, text, amd_gpu(gfx="gfx1100"), environment=environment({}, complete=False)) is None
+    assert finding_of(NAME, text.replace("7700X", "7500F"), card, environment=said) is None
+    listed = amd_gpu(gfx="gfx1100", kfd_node=1)  # the runtime's list is here, and no integrated GPU is in it
+    assert finding_of(NAME, text, listed, environment=said) is None
