@@ -27,11 +27,13 @@ _KINDS = {
 }
 # What a path of the evidence may hold to stand in a command (home folders may have any letters).
 _PATH = regex(r"(?:/|~/)[\w./+@~ -]{1,400}")
-# A sum that a kernel computed: it ends with an error where no GPU is seen, or where the build has no code for it.
+# A product of matrices, compared: it ends with an error where no GPU is seen, and where torch, rocBLAS or cuBLAS has no
+# code for it. A sum alone would pass without rocBLAS, which every training step needs.
 _GPU_PROOF = (
-    'import torch; print(torch.__version__, torch.ones(9, device="cuda").sum().item(), torch.cuda.get_device_name())'
+    "import torch; a = torch.rand(64, 64); b = a.cuda() @ a.cuda(); "
+    "print(torch.__version__, torch.cuda.get_device_name()); assert torch.allclose(b.cpu(), a @ a, rtol=1e-3)"
 )
-_CPU_PROOF = "import torch; print(torch.__version__, torch.ones(9).sum().item())"
+_CPU_PROOF = "import torch; a = torch.eye(64); print(torch.__version__); assert torch.equal(a @ a, a)"
 _SYSTEMS = ("lxc", "systemd-nspawn")
 _SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
 
@@ -117,7 +119,7 @@ def option(into: Interpreter | None) -> tuple[str, ...]:
 
 
 def proof(into: Interpreter, gpu: bool, variables: Mapping[str, str]) -> tuple[ShellCommand, tuple[str, ...]]:
-    """A command, and its words, that imports torch in this interpreter and lets the GPU (or the CPU) compute a sum.
+    """A command, and its words, that imports torch in this interpreter and lets the GPU (or the CPU) multiply matrices.
 
     ``variables``: those without which the build has no code for the GPU.
     """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -287,4 +290,42 @@ def test_the_proof_runs_with_the_variable_that_the_build_needs() -> None:
     assert words[:3] == ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "~/torch-venv/bin/python")
     plain = step_of(plan_in("xtx-ubuntu2404-fresh"), "torch")
     assert plain.proof[:2] == ("~/torch-venv/bin/python", "-c")
-    assert 'device="cuda"' in plain.proof[2]
+    assert "a.cuda() @ a.cuda()" in plain.proof[2]
+
+
+class _Matrix:
+    """As much of a tensor as the proof asks for; a GPU whose BLAS has no files for it adds, and cannot multiply."""
+
+    def __init__(self, value: float, blas: str = "") -> None:
+        self.value, self.blas = value, blas
+
+    def cuda(self) -> _Matrix:
+        return _Matrix(self.value, _Matrix.gpu)
+
+    def cpu(self) -> _Matrix:
+        return _Matrix(self.value)
+
+    def __matmul__(self, other: _Matrix) -> _Matrix:
+        if self.blas == "absent":
+            raise RuntimeError("rocBLAS error")
+        return _Matrix(self.value * other.value + (self.blas == "wrong"), self.blas)
+
+    gpu = ""
+
+
+@pytest.mark.parametrize(("gpu", "good"), [("good", True), ("absent", False), ("wrong", False)])
+def test_the_proof_fails_where_the_gpu_cannot_multiply_matrices(
+    gpu: str, good: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """rocBLAS of a wheel may lack the target that torch's own kernels have: a sum alone would pass."""
+    fake = SimpleNamespace(
+        __version__="2.14.0",
+        cuda=SimpleNamespace(get_device_name=lambda: "GPU"),
+        rand=lambda *_: _Matrix(3.0),
+        allclose=lambda one, other, rtol: abs(one.value - other.value) <= rtol,
+    )
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setattr(_Matrix, "gpu", gpu)
+    _, words = proof(Interpreter("/e/bin/python", "3.12", "venv", True, False), True, {})
+    with nullcontext() if good else pytest.raises((RuntimeError, AssertionError)):
+        exec(words[-1], {})
