@@ -118,7 +118,9 @@ def test_apus_take_the_kernel_that_the_vendor_names() -> None:
     assert isinstance(patched, install.DriverRoute) and patched.steps and not patched.risk
     assert isinstance(install.driver_route(found("ubuntu 22.04"), "gfx1151", kernel="6.8.0-45-generic"), Unknown)
     wheel = install.wheel("gfx1103", "3.12")
-    assert wheel is not None and (wheel.kind, wheel.torch) == ("pytorch.org", "2.14.0")
+    assert wheel is not None and (wheel.kind, wheel.torch) == ("amd", "2.14.0+rocm10.1.0"), (
+        "rocBLAS of rocm7.2 lacks it"
+    )
     assert any("torch[device-gfx1103]" in one.args[0] for one in install.wheels("gfx1103", "3.12"))
 
 

@@ -121,3 +121,20 @@ def test_containers_and_nodes() -> None:
     assert all(install.package_exists(found("debian 12"), one) for one in nodes.packages)
     assert install.node_needs(found("arch")).packages == ()
     assert isinstance(install.toolkit_steps(found("debian 12"), "amd"), Unknown)
+
+
+def test_a_wheel_whose_rocblas_lacks_the_target_is_not_proposed() -> None:
+    """torch's own kernels are not enough: rocBLAS of rocm7.2 has no files for gfx1103, gfx906 and gfx900."""
+    phoenix = install.wheels("gfx1103", "3.12")
+    assert [(one.kind, one.flavour) for one in phoenix][:1] == [("amd", "rocm10.1")]
+    assert not [one for one in phoenix if one.kind == "pytorch.org" and one.self_contained and not one.environment]
+    for gfx in ("gfx906", "gfx900"):
+        found = install.wheel(gfx, "3.12")
+        assert found is not None and (found.flavour, found.torch) == ("rocm6.3", "2.9.1"), gfx
+        assert any("2.14.0 (rocm7.2)" in note and gfx in note for note in found.notes)
+        assert not [one for one in install.rocm_choices([gfx], "3.12") if "rocm6.4" in one or "rocm7." in one]
+        chosen = install.chosen_rocm_wheel([gfx], "3.12", "7.2", "2.14.0")
+        assert chosen is None or chosen.kind != "pytorch.org"
+    untouched = install.wheel("gfx1100", "3.12")
+    assert untouched is not None and untouched.flavour == "rocm7.2"
+    assert not any("rocBLAS has no files" in note for note in untouched.notes)

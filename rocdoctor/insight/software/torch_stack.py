@@ -15,7 +15,7 @@ from typing import ParamSpec
 from rocdoctor.insight.gpus.presence import is_driven, is_integrated
 from rocdoctor.judging.check import Outcome, Selector
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.lookup import arch_list_covers, chip_of_device, gfx_target, torch_releases
+from rocdoctor.knowledge.lookup import chip_of_device, gfx_target, torch_releases
 from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, flavour_rank, install_torch, wheel_url
 from rocdoctor.model.evidence import Fact, Known, Unknown, known, unknown, value_or
 from rocdoctor.model.facts import DeviceNode, Gpu, Machine, TorchBuild
@@ -246,12 +246,7 @@ def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
     if gpu.vendor == "nvidia":
         return _cuda_index(value_or(gpu.compute_capability, ""), driver)
     gfx = value_or(gpu.gfx, "")
-    flavours = {
-        one.flavour
-        for release in torch_releases()
-        for one in release.rocm or ()
-        if one.gfx is not None and arch_list_covers(one.gfx, gfx)
-    }
+    flavours = {one.flavour for release in torch_releases() for one in release.rocm or () if one.runs_on(gfx)}
     return _newest(flavours) if flavours else None
 
 

@@ -7,7 +7,7 @@ never proposed, it is only named as a newer one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from rocdoctor.knowledge.install.amd_drivers import Support, current_targets, ov
 from rocdoctor.knowledge.install.distributions import Distribution
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, host_values, hosts, open_names
 from rocdoctor.knowledge.load import load_table, numbers, words
-from rocdoctor.knowledge.software.compat import TorchFlavour, TorchRelease, series, torch_releases
+from rocdoctor.knowledge.software.compat import TorchFlavour, TorchRelease, rocblas_lacks, series, torch_releases
 from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, flavour_rank
 
@@ -125,7 +125,7 @@ def _newest(targets: Words, python: str, rocm: str | None) -> tuple[TorchRelease
         for one in release.rocm or ():
             if one.gfx is None:
                 unread.append((release.version, one.flavour))
-            elif all(arch_list_covers(one.gfx, gfx) for gfx in targets):
+            elif all(one.runs_on(gfx) for gfx in targets):
                 found.append((numbers(release.version), release, one.flavour))
     if rocm is not None:
         found = [one for one in found if one[2] == f"rocm{series(rocm) or rocm}"] or found
@@ -155,11 +155,12 @@ def wheels(
     if native is not None:
         current = current_targets() >= set(targets)
         risk = None if current else risks["old"].format(gfx=names)
-        found.append(
-            _pytorch_org(*native[:2], "official" if current else "works-unsupported", newer=native[2], risk=risk)
-        )
+        own = _pytorch_org(*native[:2], "official" if current else "works-unsupported", newer=native[2], risk=risk)
+        found.append(_with_why_not_newer(own, targets, python))
     amd = _amd(targets, python)
-    found += amd["listed"] + amd["packages"]
+    # a wheel of pytorch.org that brings no ROCm asks for device packages of every target: AMD's own index comes first
+    found = amd["listed"] + found if native is not None and not found[0].self_contained else found + amd["listed"]
+    found += amd["packages"]
     override = override_of(targets[0]) if len(targets) == 1 else None
     if native is None and override is not None:
         value, stand_in, note = override
@@ -170,6 +171,20 @@ def wheels(
             found.append(_pytorch_org(*other[:2], "works-unsupported", risk=risk, environment=environment))
     found += amd["named"]
     return tuple(sorted(found, key=lambda one: (bool(one.missing), wsl and one.kind != "amd")))
+
+
+def _with_why_not_newer(found: WheelIndex, targets: Words, python: str) -> WheelIndex:
+    """The wheel, with a note where a newer one has torch's own code, and a rocBLAS without files for a target."""
+    for release in torch_releases():
+        if _minor(python) not in release.python or numbers(release.version) <= numbers(found.torch or ""):
+            continue
+        for one in release.rocm or ():
+            bare = [gfx for gfx in targets if rocblas_lacks(one.flavour, gfx)]
+            if one.gfx is not None and bare and all(arch_list_covers(one.gfx, gfx) for gfx in targets):
+                table = load_table("install_torch")["pytorch_org"]
+                note = table["note_rocblas"].format(torch=release.version, flavour=one.flavour, gfx=", ".join(bare))
+                return replace(found, notes=(*found.notes, note))
+    return found
 
 
 def wheel(gfx: str | Sequence[str], python: str, rocm: str | None = None, *, wsl: bool = False) -> WheelIndex | None:
@@ -317,7 +332,7 @@ def chosen_rocm_wheel(gfx: Sequence[str], python: str, rocm: str, torch: str) ->
             if one.gfx is None:
                 risk = load_table("install_torch")["risks"]["unread"].format(gfx=", ".join(targets))
                 unread.append(_pytorch_org(release, one.flavour, "works-unsupported", risk=risk))
-            elif all(arch_list_covers(one.gfx, each) for each in targets):
+            elif all(one.runs_on(each) for each in targets):
                 known.append(_pytorch_org(release, one.flavour, "official"))
     amd = [one for one in _of_amd(targets, python) if _is(one.flavour.removeprefix("rocm"), series_of)]
     amd = [one for one in amd if not one.missing and (not torch or (one.torch is not None and _is(one.torch, torch)))]
@@ -332,8 +347,7 @@ def rocm_choices(gfx: Sequence[str], python: str) -> Words:
     """What can be chosen for these targets: releases of torch with the flavours that are known to have their code."""
     found: list[str] = []
     for release in torch_releases():
-        known = [one for one in _newest_first(release) if one.gfx is not None]
-        flavours = [one.flavour for one in known if all(arch_list_covers(one.gfx or (), each) for each in gfx)]
+        flavours = [one.flavour for one in _newest_first(release) if all(one.runs_on(each) for each in gfx)]
         if flavours and _minor(python) in release.python:
             found.append(f"{release.version} ({', '.join(flavours)})")
     return tuple(found)

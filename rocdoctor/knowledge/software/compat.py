@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from rocdoctor.knowledge.gpus.gfx import arch_list_covers
 from rocdoctor.knowledge.load import load_table, numbers, words
 
 
@@ -42,12 +43,19 @@ class RocmRelease:
 
 @dataclass(frozen=True, slots=True)
 class TorchFlavour:
-    """A ROCm flavour of a torch release. ``basis``: printed, build-script, table or none (targets not known)."""
+    """A ROCm flavour of a torch release. ``basis``: printed, build-script, table or none (targets not known).
+
+    ``gfx`` are the targets of torch's own kernels.
+    """
 
     flavour: str
     gfx: tuple[str, ...] | None
     basis: str
     sources: tuple[str, ...]
+
+    def runs_on(self, gfx: str) -> bool:
+        """Whether torch and the rocBLAS beside it are known to have code for a target."""
+        return arch_list_covers(self.gfx or (), gfx) and not rocblas_lacks(self.flavour, gfx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +211,15 @@ def torch_release(version: str, flavour: str | None = None) -> TorchRelease | No
         if raw["version"] == public:
             return _torch(raw, wanted)
     return None
+
+
+def rocblas_lacks(flavour: str, gfx: str) -> bool:
+    """Whether rocBLAS in the wheels of a flavour (``rocm7.2``) was seen to have no files for a target."""
+    line = numbers(flavour.removeprefix("rocm"))[:2]
+    return bool(line) and any(
+        gfx in row["gfx"] and numbers(row["from"]) <= line <= numbers(row["through"])
+        for row in load_table("compat")["torch"]["rocblas_lacks"]
+    )
 
 
 @cache

@@ -6,12 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rocdoctor.insight.gpus.gfx_override import NAME
 from rocdoctor.insight.software.torch_stack import WORDS, backend, local_part, works
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, override_gfx_name
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.software.compat import rocblas_lacks
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence, Finding, Verdict
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.setup.required_torch import RequiredTorch, wheel_for
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
@@ -30,6 +33,8 @@ _FOR_GPU = (
 )
 # Which check speaks of a build of the wrong kind.
 _BUILD_CHECK = {"cpu": "torch-cpu-only-build"} | dict.fromkeys(("rocm", "cuda", "xpu"), "torch-wrong-vendor-build")
+# How pytorch.org labels its ROCm wheels; AMD's own have a third number.
+_OF_PYTORCH = regex(r"rocm\d{1,3}\.\d{1,3}")
 _FOR_CPU = ("torch-import-fails", "torch-wrong-vendor-build")
 
 
@@ -77,6 +82,8 @@ def _judged(situation: Situation, want: RequiredTorch) -> Judgement:
         why = f"{_other_build(situation, want)} {want.why}"
         return Judgement("wrong", why, (cite(torch.version), cite(kind), *want.evidence), _BUILD_CHECK[kind.value])
     state, gap = _covered(situation, want)
+    if state == "good" and (bare := _without_rocblas(situation, want)):
+        return Judgement("unknown", bare, (cite(torch.version), *want.evidence), _LACKS_GFX)
     if state == "good" or (state == "unknown" and works(machine, want.backend)):
         return Judgement("good", _good_words(situation, want), _proof(situation, want))
     if state == "unknown":
@@ -140,6 +147,22 @@ def _covered(situation: Situation, want: RequiredTorch) -> tuple[Judged, str]:
         if torch.arch_list_complete:
             return "wrong", f"torch {value_or(torch.version, '')} holds no code for {', '.join(missing)}."
     return "unknown", _gap(mine)
+
+
+def _without_rocblas(situation: Situation, want: RequiredTorch) -> str:
+    """That the wheels of this flavour were seen without files of rocBLAS for a GPU here; "" where they were not.
+
+    Nobody looked into this very wheel, and files may have been added to it.
+    """
+    version = value_or(situation.machine.torch.version, None) or ""
+    label = local_part(version)
+    if want.backend != "rocm" or not _OF_PYTORCH.fullmatch(label) or NAME in situation.machine.environment.variables:
+        return ""
+    lacking = ", ".join(gfx for gfx in want.gfx if rocblas_lacks(label, gfx))
+    return lacking and (
+        f"torch {version} holds code of its own for {lacking}, but rocBLAS in the wheels of {label} was seen without "
+        "files for it: whether this one multiplies matrices is not known. rocdoctor smoke tells."
+    )
 
 
 def _gap(mine: list[Verdict]) -> str:

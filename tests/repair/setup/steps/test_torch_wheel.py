@@ -60,7 +60,7 @@ def test_on_the_cpu_every_torch_that_can_be_imported_is_done() -> None:
 def test_an_apu_beside_nothing_else_is_used_only_where_amd_lists_it() -> None:
     phoenix = amd_gpu(0, gfx="gfx1103", pci_id="1002:15bf", integrated=True)
     listed = _torch(phoenix, build=torch("2.9.1+cpu"))
-    assert listed.state == "todo" and commands(listed)[-1].endswith(f"{_INDEX}/rocm7.2")
+    assert listed.state == "todo" and commands(listed)[-1].endswith("/rocm/whl-next/"), "rocBLAS of rocm7.2 lacks it"
     rembrandt = _torch(amd_gpu(0, gfx="gfx1035", pci_id="1002:1681", integrated=True), build=torch("2.9.1+cpu"))
     assert rembrandt.state == "done"
     assert any("HSA_OVERRIDE_GFX_VERSION=10.3.0" in note for note in rembrandt.notes)
@@ -329,3 +329,22 @@ def test_the_proof_fails_where_the_gpu_cannot_multiply_matrices(
     _, words = proof(Interpreter("/e/bin/python", "3.12", "venv", True, False), True, {})
     with nullcontext() if good else pytest.raises((RuntimeError, AssertionError)):
         exec(words[-1], {})
+
+
+@pytest.mark.parametrize(
+    ("label", "variables", "state"),
+    [
+        ("rocm7.2", {}, "unknown"),
+        ("rocm6.3", {}, "done"),
+        ("rocm7.2.0", {}, "done"),
+        ("rocm7.2", {"HSA_OVERRIDE_GFX_VERSION": "9.0.6"}, "done"),
+    ],
+)
+def test_an_installed_wheel_whose_flavour_was_seen_without_rocblas_is_not_called_good(
+    label: str, variables: dict[str, str], state: str
+) -> None:
+    """Nobody looked into this wheel, so it is not called wrong either."""
+    vega = gpu("xtx", name="AMD Radeon VII", pci_id="1002:66af", gfx="gfx906")
+    found = _torch(vega, build=torch(f"2.9.1+{label}", arch_list=("gfx900", "gfx906")), variables=variables)
+    assert found.state == state and not found.actions
+    assert ("was seen without files" in found.why) == (state == "unknown")
