@@ -139,6 +139,7 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "eldir",
         "sledir",
         "kernel",
+        "debkernel",
         "user",
     }
     known |= {

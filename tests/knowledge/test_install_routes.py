@@ -219,3 +219,25 @@ def test_rebuilds_take_epel_from_their_own_signed_repository(name: str) -> None:
     row = next(one for one in rows if name in one["distributions"])
     steps = load_table("install_nvidia")["steps"]
     assert [steps[one]["run"] for one in row["steps"] if one.startswith("epel")] == [["dnf install epel-release"]]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "ending"),
+    [
+        ("6.1.0-38-amd64", "amd64"),
+        ("6.1.0-38-cloud-amd64", "cloud-amd64"),
+        ("6.12.41+deb13-amd64", "amd64"),
+        ("6.12.41+deb13-rt-amd64", "rt-amd64"),
+        ("", "amd64"),
+        ("7.2.13-custom", "amd64"),
+    ],
+)
+def test_debian_takes_its_newest_kernel_together_with_the_headers(kernel: str, ending: str) -> None:
+    """The headers of the running kernel leave the archive with the next one: what starts next gets the module."""
+    nvidia = install.nvidia_driver(found("debian 12"), "8.9", kernel=kernel)
+    amd = install.driver_route(found("debian 13"), "gfx942", kernel=kernel)
+    for route in (nvidia, amd):
+        assert isinstance(route, install.DriverRoute)
+        commands = [command for step in route.steps for command in step.run]
+        assert ("apt", "install", f"linux-image-{ending}", f"linux-headers-{ending}") in commands
+        assert not [one for one in commands if any(word.startswith("linux-headers-6") for word in one)]

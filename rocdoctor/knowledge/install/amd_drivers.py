@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
-from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_step
+from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_step, kernel_values
 from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
 from rocdoctor.knowledge.install.vendor_lists import release_lists
 from rocdoctor.knowledge.load import load_table, numbers, words
@@ -320,7 +320,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     names = [instead.get(one, one) for one in route["steps"] if found.derived_from is None or one != "sles-modules"]
     caution = table["driver"]["caution"]
     unsettled = [one for one in table["driver"]["unsettled"] if table["driver"]["releases"][one["stream"]] == release]
-    values = {**found.values, "drv": release} | ({"kernel": kernel} if kernel else {})
+    values = {**found.values, "drv": release} | kernel_values(kernel)
     boot = secure_boot_steps(found) if secure_boot is not False else ()
     risk = distribution_risk(found, found.dkms or "")
     return DriverRoute(

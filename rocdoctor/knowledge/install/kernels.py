@@ -64,6 +64,12 @@ def _floor(gfx: str, distribution: str, version: str, kernel: str) -> Mapping[st
     return None
 
 
+def kernel_values(kernel: str) -> dict[str, str]:
+    """What a running kernel gives to steps: its release, and the ending of Debian's packages for its like."""
+    like = regex(r"\d-((?:cloud-|rt-)?(?:amd64|arm64))\Z").search(kernel)
+    return {"debkernel": like[1] if like else "amd64"} | ({"kernel": kernel} if kernel else {})
+
+
 def at_least(release: str) -> str:
     """A pattern (of Python and of ``grep -E``) of releases from this one on: ``6.18.4`` gives 6.18.12 and 7.0 too."""
     parts = [int(part) for part in re.findall(r"\d{1,6}", release)]

@@ -9,6 +9,7 @@ from typing import Any
 from rocdoctor.knowledge.gpus.gfx import gfx_target
 from rocdoctor.knowledge.install.amd_drivers import DriverKind, DriverRoute, boot_notes, driver_elsewhere
 from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.kernels import kernel_values
 from rocdoctor.knowledge.install.nvidia_servers import ended_branch, server_driver
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, steps_of
 from rocdoctor.knowledge.load import load_table, numbers, words
@@ -153,7 +154,7 @@ def _nvidia(
     kind: DriverKind,
     table: str = "install_nvidia",
 ) -> DriverRoute:
-    values = {**found.values, "nvdir": row.get("nvdir", "")} | ({"kernel": kernel} if kernel else {})
+    values = {**found.values, "nvdir": row.get("nvdir", "")} | kernel_values(kernel)
     boot: tuple[InstallStep, ...] = ()
     # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
     if secure_boot is not False and not found.key.startswith("ubuntu"):

@@ -246,7 +246,10 @@ def _build(situation: Situation, mine: list[str], evidence: tuple[Evidence, ...]
     headers = (
         [one for one in route.steps if one.id.endswith("headers")] if isinstance(route, install.DriverRoute) else []
     )
-    actions = with_fresh_lists((*actions_of(headers), Action(words=("dkms", "autoinstall"), root=True)))
+    # With the headers of a newer kernel comes that kernel: DKMS builds for it when they are installed, or at its start.
+    newer = any(one.after == "reboot" for one in headers)
+    built = () if newer else (Action(words=("dkms", "autoinstall"), root=True),)
+    actions = with_fresh_lists((*actions_of(headers), *built))
     why = f"amdgpu-dkms is installed, and has no module for Linux {situation.kernel}: {'; '.join(mine[:3])}."
     verify = Verify("gpu-without-driver")
     if not headers or open_in(actions):
@@ -255,7 +258,7 @@ def _build(situation: Situation, mine: list[str], evidence: tuple[Evidence, ...]
         )
     return Step(
         _ID,
-        "Build AMD's driver for the kernel that runs",
+        f"Build AMD's driver for the kernel that {'starts next' if newer else 'runs'}",
         "todo",
         why,
         (cite(situation.machine.kernel.dkms, mine[0]), *evidence),

@@ -250,3 +250,11 @@ def test_an_oracle_machine_with_the_kernel_of_rhel_gets_the_headers_of_that_kern
         headers = [one for one in commands(step_of(found, "driver-amd")) if one.startswith("dnf install kernel-")]
         assert len(headers) == 1 and package in headers[0].split(), kernel
         assert ("uek" in headers[0]) == ("uek" in kernel)
+
+
+def test_with_the_headers_of_a_newer_kernel_it_is_built_for_that_one() -> None:
+    """SUSE has headers for the newest kernel only, and DKMS could build nothing for the one that runs."""
+    found = plan_in("mi210-8-sles15", files=dkms("6.4.0-150700.1-default", "6.16.13-2278356"))  # type: ignore[arg-type]
+    driver = step_of(found, "driver-amd")
+    assert commands(driver) == ["zypper install kernel-default kernel-default-devel"]
+    assert driver.effective == "reboot" and "starts next" in driver.title

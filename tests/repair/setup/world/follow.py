@@ -237,8 +237,12 @@ class Person:
     def _build(self, module: str, release: str, kernel: str) -> None:
         """What DKMS does: it needs the headers of that very kernel, or a package that always has the newest."""
         headers = {f"{name}-{kernel}" for name in ("linux-headers", "kernel-devel", "kernel-headers")}
-        headers |= {"linux-headers-generic", "linux-headers-amd64", "kernel-default-devel", "kernel-devel-matched"}
-        assert headers & set(self.state.packages), f"the module cannot be built: no headers of {kernel}"
+        headers |= {"linux-headers-generic", "kernel-devel-matched"}
+        packages = set(self.state.packages)
+        # these are of the newest kernel of the archive, which has to be there to start next
+        pairs = (("linux-image-amd64", "linux-headers-amd64"), ("kernel-default", "kernel-default-devel"))
+        headers |= {devel for image, devel in pairs if image in packages}
+        assert headers & packages, f"the module cannot be built: no headers of {kernel}"
         self.state.built, self.state.built_for = {module: release}, kernel
 
     def _ubuntu_drivers(self, words: list[str]) -> None:
