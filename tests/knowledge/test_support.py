@@ -108,7 +108,7 @@ def test_floors_of_ubuntu_go_by_the_kind_of_kernel(kernel: str, asked: bool) -> 
 
 def test_floors_elsewhere_and_of_other_targets() -> None:
     assert install.kernel_floor("gfx1151", "ubuntu", "26.04", "7.0.0-5-generic") is None
-    assert install.kernel_floor("gfx1151", "fedora", "43", "6.17.1-300.fc43.x86_64") is None
+    assert install.kernel_floor("gfx1151", "fedora", "43", "6.17.1-300.fc43.x86_64") == "Linux 6.18.4 or later"
     assert install.kernel_floor("gfx1151", "fedora", "42", "6.17.1-200.fc42.x86_64") == "Linux 6.18.4 or later"
     assert install.kernel_floor("gfx1151", "debian", "13", "6.12.43-amd64") == "Linux 6.18.4 or later"
     # their numbers say nothing: they carry newer drivers

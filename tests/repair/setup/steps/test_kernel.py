@@ -50,6 +50,9 @@ def test_a_kernel_that_amd_wants_patched_is_installed_elsewhere_too() -> None:
     fedora = step_of(plan_in("strix-halo-fedora42"), "kernel")
     assert (fedora.state, fedora.optional) == ("todo", False) and "Linux 6.18.4 or later" in fedora.support
     assert commands(fedora) == ["dnf upgrade --refresh kernel"]
+    # AMD's page says that Fedora 43 has the patches: its kernels from 6.18.4 on, not the one that it came with
+    assert install.kernel_floor("gfx1151", "fedora", "43", "6.17.8-300.fc43.x86_64") == "Linux 6.18.4 or later"
+    assert install.kernel_floor("gfx1151", "fedora", "43", "6.18.5-200.fc43.x86_64") is None
     newer = step_of(plan_in("strix-halo-fedora42", kernel="6.19.2-200.fc43.x86_64"), "kernel")
     assert newer.state == "done" and "6.18.4" not in newer.support
     for os, kernel, last, risk in (
