@@ -56,6 +56,7 @@ class DriverRoute:
     table: str = "install"  # in which the sources stand
     kernel_line: str = ""  # of the newer kernel that the steps install: 7.0
     unsettled: str = ""  # what no page that was read tells of the steps
+    least: str = ""  # the oldest branch that the steps can bring: 580
 
     @property
     def ordered(self) -> tuple[InstallStep, ...]:

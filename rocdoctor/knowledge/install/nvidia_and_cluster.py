@@ -176,6 +176,7 @@ def _nvidia(
         boot_notes(boot),
         words(row["s"]),
         table,
+        least=str(branch or row.get("least", "")),
     )
 
 

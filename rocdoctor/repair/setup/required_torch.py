@@ -8,7 +8,7 @@ from typing import Literal
 
 from rocdoctor.insight.gpus.gfx_override import NAME, override_of, physical_gfx
 from rocdoctor.insight.gpus.presence import is_integrated, is_reserved, kfd_path
-from rocdoctor.insight.software.torch_command import driver_version, pythons, rocm_wheel
+from rocdoctor.insight.software.torch_command import pythons, rocm_wheel
 from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
@@ -202,7 +202,7 @@ def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install
             return install.chosen_rocm_wheel(want.gfx, python, chosen.rocm, chosen.torch)
         return rocm_wheel(situation.machine, want.gfx, python, _overridden(situation, want.gfx, python))
     if want.backend == "cuda":
-        driver = driver_version(situation.machine, "nvidia")
+        driver = situation.nvidia_release
         if chosen.torch and want.capability:
             flavours = [row["flavour"] for row in cuda_rows(want.capability, driver)]
             return install.chosen_other_wheel(flavours, python, chosen.torch)

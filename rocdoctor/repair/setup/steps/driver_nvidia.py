@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.insight.gpus.nvidia import is_server_part, works_in_torch
+from rocdoctor.insight.gpus.nvidia import works_in_torch
 from rocdoctor.insight.gpus.presence import count_words, is_driven, is_reserved
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
@@ -157,22 +157,8 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
     return _install(situation, found.message, found.evidence, Verify(check))
 
 
-def _route(situation: Situation) -> install.DriverRoute | Unknown:
-    target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
-    return install.nvidia_driver(
-        situation.distribution,
-        target.capability if target is not None else None,
-        kernel=situation.kernel,
-        container=situation.place,
-        secure_boot=situation.secure_boot,
-        arch=situation.arch,
-        server=any(is_server_part(gpu) for gpu in situation.gpus("nvidia")),
-        today=situation.today,
-    )
-
-
 def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
-    route = _route(situation)
+    route = situation.nvidia_driver
     title = "Install the NVIDIA driver"
     if isinstance(route, Unknown):
         why = f"{message} {sentence(route.why)}"
@@ -248,7 +234,7 @@ def _key(situation: Situation, driver: Step) -> Step | None:
         return None
     if refused is None and not built and not driver.actions:
         return None
-    route = _route(situation)
+    route = situation.nvidia_driver
     keys = route.secure_boot if isinstance(route, install.DriverRoute) else ()
     if not keys and refused is None:
         return None  # the distribution signs its own module

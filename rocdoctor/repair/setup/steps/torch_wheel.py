@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rocdoctor.insight.gpus.gfx_override import NAME
 from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.insight.software.torch_command import driver_version
 from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import override_gfx_name
@@ -247,6 +248,8 @@ def _notes(
     if want.backend == "rocm" and wheel.support == "official":
         found.append(_listed(situation, want))
     found += wheel.notes
+    if want.backend == "cuda" and situation.nvidia_release and not driver_version(situation.machine, "nvidia"):
+        found.append(f"It is chosen for driver {situation.nvidia_release} or newer, which the driver's step brings.")
     if wheel.kind == "amd":
         found.append("It brings packages rocm-sdk-*, which pip uninstall of torch leaves in the environment.")
     if wheel.newer:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.knowledge import install
 from rocdoctor.model.facts import DeviceNode, Machine, ToolFailure
 from rocdoctor.repair.setup.plan import SetupPlan, Step
+from tests.install_kit import found as whole
 from tests.kit import amd_gpu, event, k, log, nvidia_gpu, u
 from tests.repair.setup.desk import desk, gpu, planned, torch
 from tests.repair.setup.kit import commands, ids, states, step_of
@@ -196,3 +198,32 @@ def test_open_nodes_are_done() -> None:
     found = step_of(planned(desk(gpu("ada"), **_WORKS, nodes=nodes)), "device-access-nvidia")
     assert found.state == "done" and len(found.evidence) == 2
     assert "device-access-nvidia" not in ids(planned(desk(amd_gpu(), nodes=nodes)))
+
+
+@pytest.mark.parametrize(
+    ("os", "driver", "flavour"),
+    [
+        ("ubuntu 24.04", "", "cu130"),
+        ("rhel 9.6", "", "cu130"),
+        ("ubuntu 24.04", "535.261.03", "cu128"),
+        ("ubuntu 24.04", "580.82.07", "cu130"),
+        ("fedora 42", "", "cu128"),  # no way to a driver is in the tables, so nobody knows which one will come
+    ],
+)
+def test_torch_follows_the_driver_that_is_there_or_that_the_plan_installs(os: str, driver: str, flavour: str) -> None:
+    card = gpu("ada", driver=None) if not driver else gpu("ada", driver="nvidia")
+    drivers = {"nvidia": {"version": k(driver)}} if driver else {}
+    step = step_of(planned(desk(card, os=os, drivers=drivers)), "torch")
+    assert commands(step)[-1].endswith(f"/{flavour}")
+    assert any("which the driver's step brings" in note for note in step.notes) == (flavour == "cu130" and not driver)
+
+
+def test_a_route_tells_the_oldest_driver_that_it_brings() -> None:
+    """Debian's own driver is of CUDA 12: a build of CUDA 13 would see no GPU."""
+    for system, capability, least in (
+        ("debian 13", "7.0", "550"),
+        ("debian 13", "8.9", "580"),
+        ("rhel 10", "9.0", "580"),
+    ):
+        route = install.nvidia_driver(whole(system), capability)
+        assert isinstance(route, install.DriverRoute) and route.least == least, (system, capability)
