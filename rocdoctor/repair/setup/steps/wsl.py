@@ -9,11 +9,15 @@ from typing import Any
 from rocdoctor.insight.software.torch_stack import works
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
-from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.knowledge.load import load_table, numbers, words
+from rocdoctor.knowledge.software.compat import series
 from rocdoctor.model.evidence import NOT_ASKED, Known, value_or
 from rocdoctor.repair.setup.plan import Layer, Step, Verify
+from rocdoctor.repair.setup.required_torch import RequiredTorch, wanted, wheel_for
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import VENDOR_PAGE, sentence
+from rocdoctor.repair.setup.steps.python_environment import concerns_torch
+from rocdoctor.repair.setup.torch_environment import Interpreter, fresh, under_test
 
 LAYER: Layer = "driver"
 
@@ -54,7 +58,8 @@ def _advice(situation: Situation) -> list[Any]:
     sources = tuple(dict.fromkeys(source for row in table["windows"] for source in words(row["s"])))
     driver = {"text": f"AMD Software (Adrenalin) for Windows, at least: {pairs}.", "s": list(sources)}
     page = {"text": f"AMD's page: {VENDOR_PAGE} (with WSL selected).", "s": ["docs10-inst"]}
-    return [driver, table["systems"], *table["inside"], page, *table["harm"]]
+    preview = [table["preview"]] if series(_proposed(situation)) == table["preview"]["rocm"] else []
+    return [driver, *preview, table["systems"], *table["inside"], page, *table["harm"]]
 
 
 def _step(situation: Situation) -> Step:
@@ -69,6 +74,9 @@ def _step(situation: Situation) -> Step:
         return Step(_ID, _TITLE, "done", f"nvidia-smi reaches driver {driver.value} of Windows.", (cite(driver),))
     for gpu in machine.gpus:
         if isinstance(gpu.gfx, Known):
+            newer = _newer_rocm(situation, gpu.gfx)
+            if newer is not None:
+                return newer
             why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver serves WSL."
             return Step(_ID, _TITLE, "done", why, (cite(gpu.gfx),))
     found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
@@ -95,4 +103,37 @@ def _step(situation: Situation) -> Step:
             if situation.gpus("nvidia")
             else f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
         ),
+    )
+
+
+def _proposed(situation: Situation) -> str:
+    """The release of ROCm that this plan brings: that of the wheel, or of the packages; "" where it is not known."""
+    want, here = wanted(situation), fresh(situation) or under_test(situation)
+    if concerns_torch(situation):
+        if not isinstance(want, RequiredTorch) or want.backend != "rocm" or not isinstance(here, Interpreter):
+            return ""
+        wheel = wheel_for(situation, want, here.series)
+        return wheel.flavour.removeprefix("rocm") if wheel is not None else ""
+    return situation.rocm.rocm if isinstance(situation.rocm, install.Route) else ""
+
+
+def _newer_rocm(situation: Situation, gfx: Known[str]) -> Step | None:
+    """That an older runtime reaches the GPU, and the ROCm of this plan asks for a newer driver of Windows."""
+    line = series(_proposed(situation))
+    row = next((one for one in load_table("install_wsl")["windows"] if one["rocm"] == line), None)
+    installed = [value_or(one.version, "") for one in situation.machine.rocm]
+    known = [one for one in installed if numbers(one)]
+    if row is None or any(numbers(one)[:2] >= numbers(line) for one in known):
+        return None
+    serves = f"The runtime{f' of ROCm {known[0]}' if known else ''} lists a GPU of Windows ({gfx.value})"
+    return Step(
+        _ID,
+        f"AMD Software {row['adrenalin']} or newer in Windows",
+        "unknown",
+        f"{serves}, and ROCm {line}, which this plan brings, asks for AMD Software (Adrenalin) {row['adrenalin']} or "
+        "newer: which one Windows has cannot be seen from in here.",
+        (cite(gfx),),
+        risk="manual",
+        verify=Verify(command="rocminfo", shows=f"the GPU, with the runtime of ROCm {line} too"),
+        notes=("AMD Software shows its own release in Windows.",),
     )

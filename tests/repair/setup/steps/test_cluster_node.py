@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.model.facts import Machine, Nic, ToolFailure
+from rocdoctor.model.facts import Machine, Nic, RocmInstall, ToolFailure
 from rocdoctor.repair.setup.plan import Step
 from tests.kit import k, u
 from tests.repair.setup.desk import desk, gpu, planned, torch
@@ -103,7 +103,8 @@ def _windows(machine: Machine) -> Step:
 
 def test_the_driver_of_windows_is_done_where_anything_reaches_the_gpu() -> None:
     assert step_of(plan_of("wsl2-rx7900xtx"), "driver-windows").state == "done"
-    lists = desk(gpu("xtx", driver=u(), bdf=u()), build=torch(), **_WSL)
+    newest = (RocmInstall(k("10.1.0"), "/opt/rocm", "core"),)
+    lists = desk(gpu("xtx", driver=u(), bdf=u()), build=torch(), rocm=newest, **_WSL)
     assert _windows(lists).state == "done" and "gfx1100" in _windows(lists).why
     smi = desk(
         gpu("ada", driver=u()),
@@ -113,6 +114,14 @@ def test_the_driver_of_windows_is_done_where_anything_reaches_the_gpu() -> None:
         **_WSL,
     )
     assert _windows(smi).state == "done" and "580.82.07" in _windows(smi).why
+
+
+def test_a_runtime_that_is_older_than_the_rocm_of_the_plan_says_nothing_of_the_driver_of_windows() -> None:
+    for rocm in ((RocmInstall(k("7.2.0"), "/opt/rocm-7.2.0", "classic"),), ()):
+        found = _windows(desk(gpu("xtx", driver=u(), bdf=u()), build=torch(), rocm=rocm, **_WSL))
+        assert found.state == "unknown" and not found.actions
+        assert "26.10.41.05" in found.title and "ROCm 10.1, which this plan brings" in found.why
+        assert any("technical preview" in note for note in found.notes)
 
 
 def test_nothing_is_installed_for_the_kernel_under_wsl() -> None:
