@@ -114,7 +114,7 @@ def _proposed(situation: Situation) -> str:
             return ""
         wheel = wheel_for(situation, want, here.series)
         return wheel.flavour.removeprefix("rocm") if wheel is not None else ""
-    return situation.rocm.rocm if isinstance(situation.rocm, install.Route) else ""
+    return (situation.rocm.rocm or "") if isinstance(situation.rocm, install.Route) else ""
 
 
 def _newer_rocm(situation: Situation, gfx: Known[str]) -> Step | None:
