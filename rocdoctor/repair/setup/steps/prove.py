@@ -34,6 +34,8 @@ def steps(situation: Situation) -> Sequence[Step]:
 
 def _option(situation: Situation) -> tuple[str, ...]:
     """The environment that the plan makes, as an option; () where torch goes elsewhere or nowhere."""
+    if situation.nixos:
+        return ()  # its torch is in a shell of nixpkgs, where the commands are typed
     want = wanted(situation)
     fits = pythons_for(situation, want) if isinstance(want, RequiredTorch) else ()
     return option(place(situation, fits)) if concerns_torch(situation) else ()

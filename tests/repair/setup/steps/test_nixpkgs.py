@@ -22,6 +22,14 @@ def test_no_wheel_and_no_environment_are_proposed_beside_it() -> None:
     assert not {"torch", "python-environment"} & set(ids(planned(desk(gpu("xtx"), os="nixos 26.05"))))
 
 
+def test_no_step_names_an_environment_that_no_step_makes() -> None:
+    """The checks are typed in the shell of nixpkgs, whose python3 has torch."""
+    for step in planned(desk(gpu("xtx"), os="nixos 26.05")).steps:
+        assert not any("torch-venv" in text for text in (*commands(step), step.verify.line if step.verify else "")), (
+            step.id
+        )
+
+
 def test_a_torch_that_serves_stays_and_other_systems_are_not_concerned() -> None:
     good = planned(desk(gpu("xtx"), os="nixos 26.05", build=torch("2.11.0+rocm7.2")))
     assert _MINE not in ids(good) and step_of(good, "torch").state == "done"
