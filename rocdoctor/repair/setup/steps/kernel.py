@@ -45,6 +45,15 @@ def steps(situation: Situation) -> Sequence[Step]:
     return for_caretaker(situation, (step,) if listed is None else (step, listed))
 
 
+def _after_undo(situation: Situation) -> tuple[str, ...]:
+    """What taking the package of a newer kernel away leaves behind."""
+    return (
+        "The undo takes away what updates the newer kernel, not the kernel: it still starts first. Start "
+        f"{f'Linux {situation.kernel}' if situation.kernel else 'the kernel before'} from the boot menu (advanced "
+        "options), then remove the newer linux-image package too.",
+    )
+
+
 def _listed(situation: Situation) -> Step | None:
     """The kernel with which AMD lists the card, where the one that runs serves it as well."""
     found = listed_kernel_step(situation)
@@ -66,6 +75,7 @@ def _listed(situation: Situation) -> Step | None:
         "reboot",
         _begins(system.kernel),
         undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
+        notes=_after_undo(situation) if packages else (),
         sources=sources_of(steps),
         table="install",
         kind=install.weakest("install", sources_of(steps)),
@@ -163,6 +173,7 @@ def _newer(situation: Situation, route: install.DriverRoute, works: bool) -> Ste
         "reboot",
         _begins(line),
         undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
+        notes=_after_undo(situation) if packages else (),
         support=route.risk or "",
         sources=(*route.sources, *sources_of(route.steps)),
         table=route.table,

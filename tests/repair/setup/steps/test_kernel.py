@@ -223,3 +223,10 @@ def test_releases_from_one_on() -> None:
         for one in ((a, b, c) for a in (5, 6, 7, 10, 11) for b in numbers for c in numbers):
             release = f"{one[0]}.{one[1]}.{one[2]}-generic"
             assert bool(re.search(pattern, release)) == (one[: len(least)] >= least), (pattern, release)
+
+
+def test_the_undo_of_a_newer_kernel_tells_what_it_leaves() -> None:
+    """The package that is removed only follows updates: the kernel that it brought starts on."""
+    for case, name in (("rx9070xt-ubuntu2404-old-kernel", "kernel"), ("xtx-ubuntu2404-fresh", "kernel-listed")):
+        step = step_of(plan_in(case), name)
+        assert step.undo and any("still starts first" in note and "linux-image" in note for note in step.notes), case
