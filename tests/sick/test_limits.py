@@ -33,8 +33,8 @@ def radeons(tmp_path: Path) -> Place:
         ["limit=NOFILE:64"],
         ["limit=NOFILE:20"],
         ["limit=NPROC:1"],
-        [f"limit=AS:{80 * MIB}"],
-        [f"limit=AS:{100 * MIB}", f"limit=STACK:{MIB}", "limit=NOFILE:64"],
+        [f"limit=AS:{84 * MIB}"],  # from about 100 on, a thread's allocator takes 64 MiB of addresses for itself
+        [f"limit=AS:{84 * MIB}", f"limit=STACK:{MIB}", "limit=NOFILE:64"],
         ["small=/proc:4096"],
         *([f"refuse={calls}"] for calls in _REFUSED.values()),
     ],

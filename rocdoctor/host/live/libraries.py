@@ -26,7 +26,7 @@ _MAGIC = b"glibc-ld.so.cache1.1"
 _MOST_CACHE_BYTES = 16 << 20
 _MOST_ROWS, _MOST_STRINGS, _MOST_NAMES = 256, 1 << 20, 4096
 _MOST_LIBRARIES = 2000
-_BLOCK, _OVERLAP = 1 << 20, 256
+_BLOCK, _OVERLAP = 1 << 18, 256
 _LOAD, _DYNAMIC = 1, 2  # kinds of segments
 # What the dynamic section says: names of libraries (also those for auditing and filtering), and folders.
 _NAMES = (1, 0x6FFFFEFB, 0x6FFFFEFC, 0x7FFFFFFD, 0x7FFFFFFF)
@@ -187,7 +187,9 @@ def cached_folders(path: str = CACHE) -> list[str]:
     """The folders of the libraries in the loader's cache; [] where there is none of the usual form."""
     try:
         with open_regular(Path(path)) as stream:
-            data = stream.read(_MOST_CACHE_BYTES)
+            data = stream.read(
+                min(os.fstat(stream.fileno()).st_size, _MOST_CACHE_BYTES)
+            )  # all of it is set aside first
     except OSError:
         return []
     start = max(0, data.find(_MAGIC))  # an older table may stand before it

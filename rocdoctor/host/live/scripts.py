@@ -62,7 +62,7 @@ def reader(words: list[str], folders: Collection[str]) -> tuple[str, list[str]]:
 def text_of(path: str) -> str | None:
     """The text of a script without its comments; None where it is too long to be looked through."""
     with open_regular(Path(path)) as stream:
-        data = stream.read(MOST_BYTES + 1)
+        data = stream.read(min(os.fstat(stream.fileno()).st_size, MOST_BYTES) + 1)  # all of it is set aside first
     return None if len(data) > MOST_BYTES else _COMMENT.sub("", data.decode("utf-8", errors="replace"))
 
 
