@@ -25,10 +25,10 @@ from rocdoctor.fleet.record import MOST_BYTES, NodeRecord
 from rocdoctor.fleet.retention import KeptRound, Retention, begins, too_large, too_old
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.live.new_file import write_new
+from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import open_regular, read_regular
 from rocdoctor.host.live.trust import privileged, weaknesses
 
-LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _KEPT_STATES = 8
 _LEVEL = 1
 _MOST_STATE = 1 << 30
@@ -281,27 +281,21 @@ class Store:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        import fcntl
-
         above = next(one for one in (self.folder, *self.folder.absolute().parents) if one.exists())
         self._refuse(above, folder_only=True)
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.safe()
-            descriptor = os.open(self.folder / "lock", LOCK_FLAGS, 0o600)
-        except OSError as error:
-            raise StoreError(f"{error.strerror or error}") from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise StoreError("another tick is at work here") from None
-        try:
-            yield
-        except OSError as error:
-            raise StoreError(f"cannot be written: {error.strerror or error}") from None
-        finally:
-            os.close(descriptor)
+        with contextlib.ExitStack() as held:
+            try:
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self.safe()
+                held.enter_context(only_one(self.folder / "lock"))
+            except BlockingIOError:
+                raise StoreError("another tick is at work here") from None
+            except OSError as error:
+                raise StoreError(f"{error.strerror or error}") from None
+            try:
+                yield
+            except OSError as error:
+                raise StoreError(f"cannot be written: {error.strerror or error}") from None
 
 
 def _as_bytes(value: Any) -> bytes:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, plan, undone
 from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
-from rocdoctor.fleet.store import LOCK_FLAGS
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
+from rocdoctor.host.live.only_one import only_one
 from rocdoctor.service.errors import UsageError
 
 _LIMIT_S = 60.0
@@ -133,18 +133,11 @@ class Acting:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        import fcntl
-
-        try:
-            descriptor = os.open(self.folder / "actions.lock", LOCK_FLAGS, 0o600)
-        except OSError as error:
-            raise UsageError(f"{self.folder}: {error.strerror or error}") from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise UsageError("another fleet apply is at work here") from None
-        try:
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(only_one(self.folder / "actions.lock"))
+            except BlockingIOError:
+                raise UsageError("another fleet apply is at work here") from None
+            except OSError as error:
+                raise UsageError(f"{self.folder}: {error.strerror or error}") from None
             yield
-        finally:
-            os.close(descriptor)

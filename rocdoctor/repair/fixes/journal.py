@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from rocdoctor import __version__
 from rocdoctor.host.live.new_file import write_new
+from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import READING, read_opened
 from rocdoctor.host.live.trust import privileged, weaknesses
 from rocdoctor.model.lazy_re import regex
@@ -283,21 +284,19 @@ def alone(state: Path, uid: int) -> Iterator[None]:
     Raises:
         Refused: another run holds it, or the folder cannot be made or belongs to somebody else.
     """
-    import fcntl  # which Windows lacks, where fixes of evidence are shown all the same
-
-    try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = os.lstat(state)
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid or status.st_mode & 0o022:
-            raise Refused(f"{state}: backups go to a folder of yours that others cannot change")
-        descriptor = os.open(state / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise Refused(f"{state}: {error.strerror or error}") from None
-    try:
+    with contextlib.ExitStack() as held:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            _folder_of_ours(state, uid)
+            held.enter_context(only_one(state / ".lock"))
+        except BlockingIOError:
             raise Refused("another rocdoctor fix is at work on this machine: wait until it has ended") from None
+        except OSError as error:
+            raise Refused(f"{state}: {error.strerror or error}") from None
         yield
-    finally:
-        os.close(descriptor)
+
+
+def _folder_of_ours(state: Path, uid: int) -> None:
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = os.lstat(state)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid or status.st_mode & 0o022:
+        raise Refused(f"{state}: backups go to a folder of yours that others cannot change")
