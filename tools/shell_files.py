@@ -16,6 +16,7 @@ from argparse_manpage.manpage import Manpage
 
 from rocdoctor import __version__
 from rocdoctor.cli.commands import COMMANDS, command
+from rocdoctor.cli.main import DESCRIPTION
 from rocdoctor.judging.loading import check_files, checks_folder, name_of
 from rocdoctor.train.emit.targets import TARGETS
 from rocdoctor.train.recommend.model.models import presets
@@ -34,9 +35,7 @@ _FILES = ("FILE", "PATH", "SPEC.yaml", "config.json")
 
 def parser(names: bool = True) -> argparse.ArgumentParser:
     """All commands with their arguments; ``names``: what can be counted up (checks, modes, ...) as choices."""
-    top = argparse.ArgumentParser(
-        "rocdoctor", description="Diagnose this machine for GPU training: what it is, what is wrong, what to do first."
-    )
+    top = argparse.ArgumentParser("rocdoctor", description=DESCRIPTION)
     top.add_argument("--version", action="version", version=f"rocdoctor {__version__}", help="print the version")
     commands = top.add_subparsers(metavar="COMMAND", title="commands")
     for name, line in COMMANDS.items():

@@ -17,6 +17,7 @@ from rocdoctor.host.live.patience import DEADLINE_S, RUN
 from rocdoctor.knowledge.kept_code import use_kept_code
 from rocdoctor.service.errors import UsageError, suggestion
 
+DESCRIPTION = "Diagnose this machine for GPU training: what it is, what is wrong, what to do first."
 EXIT_FINDINGS, EXIT_USAGE, EXIT_BROKEN = 1, 2, 3
 
 
@@ -24,7 +25,7 @@ def _overview() -> Parser:
     """The parser that answers ``--help`` and ``--version``; building it loads no command."""
     top = Parser(
         prog="rocdoctor",
-        description="Diagnose this machine for GPU training: what it is, what is wrong, what to do first.",
+        description=DESCRIPTION,
         epilog="Exit status: 0 nothing found, 1 findings at or above --fail-on, 2 wrong usage, 3 rocdoctor broke.",
     )
     top.add_argument("--version", action="version", version=f"rocdoctor {__version__}")

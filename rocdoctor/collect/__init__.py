@@ -44,9 +44,9 @@ def collect(
 ) -> Machine:
     """Everything that the host knows of its machine. Never raises for what a machine may answer.
 
-    torch is imported (in a child) only where there is a GPU that it could use, or when asked; with ``hold_torch`` when
-    asked alone, since it takes longer than all else together. ``smoke``: the question
-    of smoke tests to run; recorded ones are read without it. A GPU that sleeps is left asleep unless ``wake``: neither
+    torch is imported (in a child) only where there is a GPU that it could use, or when asked; with ``hold_torch`` only
+    when asked, since it takes longer than all else together. ``smoke``: the question of smoke tests to run; recorded
+    ones are read without it. A GPU that sleeps is left asleep unless ``wake``: neither
     its vendor's tools nor torch are asked then.
     """
     host = noting = NotingHost(host)

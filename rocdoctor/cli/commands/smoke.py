@@ -72,7 +72,8 @@ def run(options: Options) -> int:
         _print_modes(options, modes)
         return 0
     if options.source is None and find_spec("psutil") is None:  # the single file holds nothing that is compiled
-        raise UsageError(f"smoke tests need psutil, which {sys.executable} lacks: install its package python3-psutil")
+        lacks = f"smoke tests need psutil, which {sys.executable} lacks"
+        raise UsageError(f"{lacks} (pip: psutil; Debian, Fedora: python3-psutil; Arch: python-psutil)")
     if options.nnodes is not None:
         if options.source is not None or options.world is not None:
             raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")

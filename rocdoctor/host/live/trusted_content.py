@@ -86,10 +86,9 @@ def looks_weak(entry: os.DirEntry[str]) -> bool:
 
 
 def weak_libraries(folder: str, until: float) -> bool:
-    """Whether somebody else can change a file that stands in a folder of libraries."""
-    del until  # one folder ends soon
+    """Whether somebody else can change a file that stands in a folder of libraries, or it is not known by then."""
     places = [folder, *glob.glob(f"{glob.escape(folder)}/glibc-hwcaps/*")]
-    return any(_any_weak(iter([one])) or _any_weak(doubtful_in(one)) for one in places)
+    return any(time.monotonic() > until or _any_weak(iter([one])) or _any_weak(doubtful_in(one)) for one in places)
 
 
 def weak_packages(folder: str, until: float) -> bool:

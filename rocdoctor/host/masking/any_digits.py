@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from rocdoctor.host.masking.rules import load_tables
+from rocdoctor.host.masking.rules import load_tables, pattern_of
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
 
@@ -81,9 +81,4 @@ def digits_tell(shape: str) -> bool:
     tables, low = load_tables(), shape.lower()
     present = [*tables.words_in(low), *(word for word, zeros in _span_words() if zeros in low)]
     wide = [*always, *(one for word in present for one in by_word.get(word, ()))]
-    return any(_compiled(one).search(shape) for one in dict.fromkeys(wide))
-
-
-@lru_cache(maxsize=1024)
-def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
+    return any(pattern_of(one).search(shape) for one in dict.fromkeys(wide))

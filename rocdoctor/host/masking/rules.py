@@ -15,7 +15,8 @@ EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
 
 
 @lru_cache(maxsize=1024)
-def _compiled(expression: str) -> re.Pattern[str]:
+def pattern_of(expression: str) -> re.Pattern[str]:
+    """The pattern of an expression of ours, made once."""
     return compiled(expression)
 
 
@@ -36,7 +37,7 @@ class SecretRule:
     @property
     def pattern(self) -> re.Pattern[str]:
         """The expression, compiled when it is first needed: most texts hold no secret, and compiling takes 0.1 s."""
-        return _compiled(self.expression)
+        return pattern_of(self.expression)
 
     @property
     def token(self) -> str:
@@ -54,7 +55,7 @@ class PlaceRule:
     @property
     def pattern(self) -> re.Pattern[str]:
         """The expression, compiled when it is first needed."""
-        return _compiled(f"(?m:{self.expression})")
+        return pattern_of(f"(?m:{self.expression})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class CommandRule:
         parts = r"[\"']?,?[ \t]{1,8}[\"']?(?:-{1,2}[\w=-]{1,40}[ \t]{1,8}(?:[^\s-][^\s]{0,40}[ \t]{1,8})?){0,2}".join(
             re.escape(part) for part in self.program.split(" ")
         )
-        return _compiled(rf"(?<![\w.-])(?i:{parts})(?![\w.-])")
+        return pattern_of(rf"(?<![\w.-])(?i:{parts})(?![\w.-])")
 
 
 @dataclass(frozen=True, slots=True)
