@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.links.pcie_path import SPECIFIED_ERRORS_PER_S, asleep, wired_on_purpose
-from rocdoctor.insight.texts.log_events import RECENT_S, is_current, is_recent
+from rocdoctor.insight.texts.log_events import RECENT_S, is_current, is_recent, quotes
 from rocdoctor.judging.check import (
     Evidence,
     Finding,
@@ -27,7 +27,6 @@ from rocdoctor.judging.check import (
     cite,
     each_discrete_gpu,
     info,
-    quote,
     warning,
 )
 from rocdoctor.model.evidence import Fact, Known, known, value_or
@@ -83,7 +82,7 @@ def _from_log(machine: Machine, gpu: Gpu) -> Finding | None:
         events = [event for event in log.value.of(*kinds) if event.bdf in places]
         if events:
             message = f"The kernel log has {len(events)} {words} {_errors(len(events))} of the PCIe link of this GPU."
-            evidence = [quote(log.value.source, event.text, event.line) for event in events[:3]]
+            evidence = quotes(machine, events)
             if words == "fatal" and any(is_current(event) and is_recent(event) for event in events):
                 return warning(message, evidence=evidence, cause=_CAUSE, fix=_FIX)
             return info(message, evidence=evidence, fix=_FIX)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rocdoctor.model.facts import Kernel, Machine, Pcie
@@ -66,6 +67,10 @@ def test_the_kernel_log_speaks_where_the_counters_were_not_read() -> None:
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
     assert "2 fatal errors of the PCIe link" in verdict.finding.message
+    many = [replace(fatal, line=n) for n in range(1, 7)]
+    (several,) = _on(machine(amd_gpu(), kernel=Kernel(log=log(*many))))
+    assert several.finding is not None
+    assert [one.line for one in several.finding.evidence] == [1, 2, 3, 6], "the last tells when it was"
     (single,) = _on(machine(amd_gpu(), kernel=Kernel(log=log(event("pcie-aer-nonfatal", bdf="0000:23:00.0")))))
     assert single.finding is not None
     assert single.finding.severity == "info"
