@@ -37,7 +37,7 @@ _VENDORS = ("amd.com/", "nvidia.com/")
 def nodes_of(text: str) -> list[EngineNode]:
     """The nodes of ``ASK_NODES``, each once; what is no line of it is passed over."""
     found: dict[str, EngineNode] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         cells = line.split("|")
         if len(cells) != 5 or not _NODE.fullmatch(cells[0]):
             continue
@@ -80,7 +80,7 @@ def booted(text: str, found: FleetVerdict) -> dict[str, int]:
     Kubernetes says which boot it is and not when it was.
     """
     known: dict[str, int] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, _, boot = line.partition("|")
         if name in found.boots and boot and boot_name(boot.strip().encode()) == found.boots[name]:
             known[name] = 0

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from rocdoctor.fleet.acting import EngineCall, EngineNode
 from rocdoctor.fleet.node_names import folded
+from rocdoctor.fleet.read_record import NODE
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.listings.slurm_nodes import STATES
 
 # %E is the reason, which may hold any sign, so it stands last (sinfo(1), --format).
 ASK_NODES = ("sinfo", "--all", "--Node", "--noheader", "--format=%N|%T|%G|%E")
 _MOST_IN_CALL = 1000
-_NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _NAMED = regex(r"NodeName=([A-Za-z0-9._-]{1,255})\s")
 _BOOT = regex(r"\sBootTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s")
 # ALL stands for every node: scontrol(1) of Debian 12 (read 2026-11-24). DEFAULT is none.
@@ -32,7 +32,7 @@ def nodes_of(text: str) -> list[EngineNode]:
     found: dict[str, EngineNode] = {}
     for line in text.split("\n"):  # a reason may hold any other sign that ends a line
         cells = line.split("|", 3)
-        if len(cells) != 4 or not _NODE.fullmatch(cells[0]) or cells[0].lower() in _WORDS:
+        if len(cells) != 4 or not NODE.fullmatch(cells[0]) or cells[0].lower() in _WORDS:
             continue
         state = cells[1].rstrip("*~#!%$@^-+").lower()
         if state not in STATES:
@@ -51,7 +51,7 @@ def ask_boot(nodes: tuple[str, ...]) -> list[str]:
 def boots_of(text: str) -> dict[str, int]:
     """When nodes booted, in seconds since 1970; Slurm prints the time of this host's zone."""
     found: dict[str, int] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, stamp = _NAMED.match(line), _BOOT.search(line)
         if name is not None and stamp is not None:
             with contextlib.suppress(ValueError, OverflowError):
