@@ -5,17 +5,21 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rocdoctor.compare.snapshot import Snapshot
+from rocdoctor.fleet.classes import CERTAIN, LIKELY
 from rocdoctor.fleet.record import NodeRecord, SeenGpu, Sighting
-from rocdoctor.model.facts import SmokeRun
-from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import KernelLog, SmokeRun
+from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.model.printable import one_line
 
 _MOST_FINDINGS = 64
 _MOST_SIGNS = 240
 _MOST_UNKNOWN = 16
 _MOST_CHECKS = 40
+_CRASHED = "the check crashed"
 
 
 class KeyedNames:
@@ -32,6 +36,7 @@ class KeyedNames:
 
 def sightings(diagnosis: Diagnosis) -> tuple[Sighting, ...]:
     """What the checks found, the gravest first, with the cause that each stands for."""
+    log = diagnosis.machine.kernel.log
     found = [
         Sighting(
             one.check,
@@ -40,6 +45,7 @@ def sightings(diagnosis: Diagnosis) -> tuple[Sighting, ...]:
             one.finding.confidence,
             one.subject.index if one.subject.kind == "gpu" else None,
             one_line(one.finding.message)[:_MOST_SIGNS],
+            logged_s=_logged(one.finding, log.value) if isinstance(log, Known) else None,
         )
         for one in diagnosis.verdicts
         if one.finding is not None
@@ -48,15 +54,33 @@ def sightings(diagnosis: Diagnosis) -> tuple[Sighting, ...]:
     return tuple(sorted(found, key=lambda one: order[one.severity])[:_MOST_FINDINGS])
 
 
-def seen_again(first: Sequence[Sighting], second: Iterable[Sighting]) -> tuple[Sighting, ...]:
-    """The findings of a second look, each with in how many of the two it was there."""
+def _logged(finding: Finding, log: KernelLog) -> float | None:
+    """When the last line was written on which it rests; None where it rests on anything else, or the log has no times.
+
+    The first log lines of a finding may scroll out of the log, the last stays the longest.
+    """
+    if not finding.evidence or any(one.source != log.source for one in finding.evidence):
+        return None
+    lines = {one.line for one in finding.evidence}
+    return max((one.time_s for one in log.events if one.line in lines and one.time_s is not None), default=None)
+
+
+def seen_again(first: Sequence[Sighting], second: Diagnosis) -> tuple[Sighting, ...]:
+    """The findings of a second look, each with in how many of the two it was there.
+
+    And those of the first, seen once, of which the second look tells nothing: what hangs may hide the GPUs as well.
+    """
     before = {one.key for one in first}
-    return tuple(
-        Sighting(
-            one.check, one.cause, one.severity, one.confidence, one.gpu, one.message, 2 if one.key in before else 1
-        )
-        for one in second
-    )
+    again = sightings(second)
+    now = {one.key for one in again}
+    told = {(one.check, one.subject.index) for one in second.verdicts if one.state == "pass"}
+    gaps = {one.check for one in second.verdicts if one.state in ("unknown", "crashed")}
+
+    def untold(one: Sighting) -> bool:
+        return one.check in gaps or told.isdisjoint({(one.check, one.gpu), (one.check, None)})
+
+    left = (one for one in first if one.key not in now and untold(one))
+    return (*(replace(one, looks=2 if one.key in before else 1) for one in again), *left)
 
 
 def record_of(
@@ -89,7 +113,7 @@ def record_of(
         ),
         {title: digest(table.values) for title, table in look.tables.items()},
         tuple(findings) if findings is not None else sightings(diagnosis),
-        _unknown(diagnosis),
+        unknown_of(diagnosis),
         {one.question[:160]: one.reason for one in machine.unanswered[:_MOST_UNKNOWN]},
         figures(machine.smoke, len(look.gpus)),
         bundle,
@@ -102,14 +126,22 @@ def digest(values: Mapping[str, str]) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:12]
 
 
-def _unknown(diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
+def unknown_of(diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
     """The checks that could not judge, by the reason."""
     found: dict[str, dict[str, None]] = {}
     for one in diagnosis.verdicts:
         if one.state in ("unknown", "crashed"):
-            why = "the check crashed" if one.state == "crashed" else one_line(one.why)[:_MOST_SIGNS]
+            why = _CRASHED if one.state == "crashed" else one_line(one.why)[:_MOST_SIGNS]
             found.setdefault(why, {})[one.check] = None
-    return {why: tuple(checks)[:_MOST_CHECKS] for why, checks in list(found.items())[:_MOST_UNKNOWN]}
+    for why in [one for one in found if one != _CRASHED][_MOST_UNKNOWN:]:
+        found.setdefault("other reasons", {}).update(found.pop(why))
+    return {why: _named(checks) for why, checks in found.items()}
+
+
+def _named(checks: Iterable[str]) -> tuple[str, ...]:
+    """As many names as a record may hold, and all that could drain the node: they decide whether it comes back."""
+    ordered = sorted(checks, key=lambda one: one not in CERTAIN | LIKELY)
+    return tuple(ordered[: max(_MOST_CHECKS, sum(one in CERTAIN | LIKELY for one in ordered))])
 
 
 def figures(runs: Iterable[SmokeRun], gpus: int) -> dict[str, tuple[float | None, ...]]:

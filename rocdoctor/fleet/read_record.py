@@ -168,6 +168,7 @@ def _sighting(one: Mapping[str, Any], gpus: int) -> Sighting:
         None if gpu is None else _whole(gpu, max(gpus, 64)),
         _text(one["message"]),
         _whole(one["looks"], 1000),
+        _figures([one.get("logged_s")])[0],
     )
 
 

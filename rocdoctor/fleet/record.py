@@ -6,11 +6,12 @@
      "traits": {"cpu": "...", ...}, "gpu_traits": {"vbios": "..." or one for each GPU, ...},
      "tables": {"package": "digest", ...},
      "findings": [{"check": "...", "cause": "...", "severity": "error", "confidence": "certain", "gpu": 2 or null,
-                   "message": "...", "looks": 2}],
+                   "message": "...", "looks": 2, "logged_s": 5123.4 or null}],
      "unknown": {"why": ["check", ...]}, "unanswered": {"question": "timeout"},
      "figures": {"matmul_bf16_tflops": [613.2, ...]}, "bundle": {"name": "...", "sha256": "..."} or null}
 
-``complete``: the list of GPUs shows all on the bus. ``looks``: in how many looks of one run the finding was there. What
+``complete``: the list of GPUs shows all on the bus. ``looks``: in how many looks of one run the finding was there.
+``logged_s``: of what rests on lines of the kernel log alone, the time of the last of them, in seconds since boot. What
 is not known is null. ``boot`` and the ids of GPUs are pseudonyms under the key of the fleet, null without one.
 """
 
@@ -20,10 +21,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocdoctor.fleet import boot
 from rocdoctor.model.finding import Confidence, Severity
 
 SCHEMA = "rocdoctor.record/1"
-MOST_BYTES = 1024 * 1024
+MOST_BYTES = boot.MOST_BYTES
 Traits = Mapping[str, str | None]
 
 
@@ -38,6 +40,7 @@ class Sighting:
     gpu: int | None
     message: str
     looks: int = 1
+    logged_s: float | None = None
 
     @property
     def key(self) -> str:
@@ -98,6 +101,7 @@ def as_data(record: NodeRecord) -> dict[str, Any]:
                 "gpu": one.gpu,
                 "message": one.message,
                 "looks": one.looks,
+                "logged_s": one.logged_s,
             }
             for one in record.findings
         ],

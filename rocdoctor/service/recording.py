@@ -81,8 +81,11 @@ def recorded(options: EvidenceOptions, node: str, key: bytes | None, smoke: str 
     machine, diagnosis = _judged(recorder, checks, smoke)
     found = sightings(diagnosis)
     if live and any(class_of(one.check, one.severity, one.confidence) == "certain" for one in found):
-        again = recorder_of(open_host(replace(options, include_identity=True)))
-        found = seen_again(found, sightings(_judged(again, checks, smoke)[1]))
+        # All of the record is of the second look, also what is not known: that may hang where the first did not.
+        raw = open_host(replace(options, include_identity=True))
+        recorder = recorder_of(raw)
+        machine, diagnosis = _judged(recorder, checks, smoke)
+        found = seen_again(found, diagnosis)
     made = bundle_of(recorder, machine, raw.kind)
     mask = discretion_of(recorder)
     look = snapshot(node, machine, diagnosis.verdicts, raw.kind == "text").discreetly(mask)

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from rocdoctor.fleet.classes import CERTAIN, LIKELY, class_of
-from rocdoctor.fleet.making import KeyedNames, figures, seen_again
+from rocdoctor.fleet.making import KeyedNames, figures, seen_again, sightings, unknown_of
 from rocdoctor.fleet.read_record import RecordError, RecordReader, tagged
 from rocdoctor.fleet.record import NodeRecord, as_data
+from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.model.facts import SmokeRun
-from tests.fleet.kit import fixture_record, node, sick
-from tests.golden.replay import our_checks
+from rocdoctor.model.finding import Finding, Verdict
+from rocdoctor.model.subject import Subject
+from tests.fleet.kit import NOW, fixture_record, node, sick
+from tests.golden.replay import FIXTURES, judged, judged_fixture, our_checks
 
 
 def _back(record: NodeRecord) -> NodeRecord:
@@ -111,10 +114,53 @@ def test_pseudonyms_are_those_of_the_key() -> None:
 
 def test_a_second_look_tells_what_stayed() -> None:
     first = [sick("ras-uncorrectable", 1), sick("kfd-missing")]
-    assert [(one.check, one.looks) for one in seen_again(first, [sick("ras-uncorrectable", 1), sick("x", 2)])] == [
-        ("ras-uncorrectable", 2),
-        ("x", 1),
+    fails = Verdict("ras-uncorrectable", Subject("gpu", index=1), "fail", Finding("error", "Errors."))
+
+    def told(*verdicts: Verdict) -> list[tuple[str, int]]:
+        second = replace(judged_fixture("mi300x-8gpu"), verdicts=verdicts)
+        return [(one.check, one.looks) for one in seen_again(first, second)]
+
+    assert told(fails, Verdict("kfd-missing", Subject(), "pass")) == [("ras-uncorrectable", 2)]
+    assert told(fails, Verdict("kfd-missing", Subject(), "unknown")) == [("ras-uncorrectable", 2), ("kfd-missing", 1)]
+    assert told(Verdict("kfd-missing", Subject(), "pass")) == [("ras-uncorrectable", 1)], "it was not even asked"
+
+    assert told(fails, Verdict("kfd-missing", Subject(), "not-applicable"))[1:] == [("kfd-missing", 1)], "GPUs unseen"
+    other = Verdict("ras-uncorrectable", Subject("gpu", index=0), "pass")
+    same = Verdict("ras-uncorrectable", Subject("gpu", index=1), "pass")
+    assert told(other) == [("ras-uncorrectable", 1), ("kfd-missing", 1)]
+    assert told(other, same) == [("kfd-missing", 1)]
+    passed, asked = Verdict("kfd-missing", Subject(), "pass"), Verdict("kfd-missing", Subject("device"), "unknown")
+    assert told(same, passed) == []
+    assert told(same, passed, asked) == [("kfd-missing", 1)]
+
+
+def test_a_finding_of_the_log_tells_when_its_last_line_was_written() -> None:
+    capture = (FIXTURES / "mi300x-8gpu.capture").read_bytes()
+    refused = b"-- run dmesg -- exit 1\ndmesg: read kernel buffer failed: Operation not permitted\n"
+    line = b"[%9.6f] amdgpu 0000:4a:00.0: amdgpu: 1 uncorrectable hardware errors detected in gfx block\n"
+    lines = b"[    0.000000] Linux version 6.8.0\n" + b"".join(line % (300.5 + n) for n in range(6))
+    assert refused in capture
+    told = sightings(judged(CaptureHost(parse(capture.replace(refused, b"-- run dmesg --\n" + lines)), "log")))
+    log = next(one for one in told if one.check == "ras-log-uncorrectable")
+    assert (log.gpu, log.logged_s) == (2, 305.5)
+    assert {one.check for one in told if one.logged_s is not None} == {"ras-log-uncorrectable"}
+    again = _back(node("n", NOW, log))
+    assert [one.logged_s for one in again.findings if one.check == log.check] == [305.5]
+
+
+def test_the_checks_that_decide_whether_a_node_comes_back_are_all_named_as_not_known() -> None:
+    weighed = sorted({*CERTAIN, *LIKELY} & {one.name for one in our_checks()})
+    others = [one.name for one in our_checks() if one.name not in weighed]
+    verdicts = [
+        Verdict(name, Subject(), "unknown", why=f"cannot read /sys/{at % 30}")
+        for at, name in enumerate([*others, *weighed])
     ]
+    crash = Verdict("tool-failed", Subject(), "crashed", why="KeyError")
+    unknown = unknown_of(replace(judged_fixture("mi300x-8gpu"), verdicts=(*verdicts, crash)))
+    assert {*weighed} <= {name for names in unknown.values() for name in names}
+    assert unknown["the check crashed"] == ("tool-failed",)
+    assert len(unknown) <= 18
+    assert sum(map(len, unknown.values())) < len(verdicts)
 
 
 def test_figures_are_by_gpu() -> None:

@@ -71,6 +71,21 @@ def test_what_looks_certain_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) 
         assert {one.looks for one in record.findings if one.severity == "error"} == seen
 
 
+def test_a_second_look_that_hangs_hides_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not known of it stands in the record, and what the first look saw stays as seen once."""
+    tired = (FIXTURES / "faulty" / "mi300x-8gpu-tired.capture").read_bytes()
+    monkeypatch.setattr(recording, "class_of", lambda *_: "certain")
+    _machines(monkeypatch, tired)
+    whole, _ = recorded(replace(EvidenceOptions(), source="x"), "n", None)
+    _machines(monkeypatch, tired, b"rocdoctor capture 1\n")
+    record, _ = recorded(EvidenceOptions(), "n", None)
+    assert record.unknown != whole.unknown
+    assert not record.complete
+    seen = {one.key: one.looks for one in record.findings}
+    assert {one.key for one in whole.findings if one.severity == "error"} <= set(seen)
+    assert set(seen.values()) == {1}
+
+
 def test_evidence_of_another_machine_is_not_looked_at_twice_and_names_no_boot(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = _machines(monkeypatch, _SOUND)
     record, _ = recorded(replace(EvidenceOptions(), source="x"), "n", _KEY)
