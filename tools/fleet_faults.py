@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from rocdoctor.fleet.record import NodeRecord, Sighting
-from rocdoctor.model.finding import Severity
+from rocdoctor.model.finding import Confidence, Severity
 
 Edit = Callable[[NodeRecord, int, Random], NodeRecord]
 
@@ -17,6 +17,7 @@ class Fault:
     """A kind of fault. ``node_class`` is what the node is to be called, ``check`` and ``cause`` by what name.
 
     ``edit`` changes the record, given a GPU. ``gpu``: it lies in one GPU. ``vendor``: of nodes of this one alone.
+    ``once``: one line of the log, which every record shows again.
     """
 
     kind: str
@@ -26,20 +27,35 @@ class Fault:
     edit: Edit
     gpu: bool = True
     vendor: str = ""
+    once: bool = False
 
     @property
     def drains(self) -> bool:
         """Whether the node is to be taken out once it has been seen often enough."""
-        return self.node_class in ("certain", "likely")
+        return self.node_class in ("certain", "likely") and not self.once
 
 
-def _found(check: str, cause: str, severity: Severity, message: str, of_gpu: bool = True) -> Edit:
+def _found(
+    check: str, cause: str, severity: Severity, message: str, of_gpu: bool = True, confidence: Confidence = "certain"
+) -> Edit:
     """A record with one finding more, as the check words it."""
 
     def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
         words = message.format(count=random.randint(1, 400), temp=random.randint(96, 109))
-        one = Sighting(check, cause, severity, "certain", gpu if of_gpu else None, words)
+        one = Sighting(check, cause, severity, confidence, gpu if of_gpu else None, words)
         return replace(record, findings=(*record.findings, one))
+
+    return edit
+
+
+def _logged(check: str, cause: str, severity: Severity, message: str, again: bool) -> Edit:
+    """One line of the kernel log in every record, or a new one in each."""
+    make = _found(check, cause, severity, message, confidence="likely" if check == "nvidia-xid" else "certain")
+
+    def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+        *before, one = make(record, gpu, random).findings
+        since = float(record.taken_at % 1_000_000) if again else 1000.0
+        return replace(record, findings=(*before, replace(one, logged_s=since)))
 
     return edit
 
@@ -72,7 +88,7 @@ def _trait(key: str, change: Callable[[str], str]) -> Edit:
 
 def _port_down(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
     edited = _trait("nics", lambda cards: cards.replace("8 x roce 400", "7 x roce 400") + ", 1 x roce down")
-    return _found("infiniband-port-down", "", "warning", "Port 1 of mlx5_3 is down.", False)(
+    return _found("infiniband-port-down", "", "warning", "Port 1 of mlx5_3 is down.", False, "likely")(
         edited(record, gpu, random), gpu, random
     )
 
@@ -123,11 +139,12 @@ _FAULTS = (
         _found("gpu-fell-off-bus", _HARDWARE, "error", "The GPU stopped answering on the bus."),
     ),
     Fault(
-        "smu-dead",
-        "certain",
+        "smu-silent",
+        "different",
         "smu-not-responding",
-        _HARDWARE,
-        _found("smu-not-responding", _HARDWARE, "error", "The SMU did not answer {count} times."),
+        "",
+        _found("smu-not-responding", _HARDWARE, "error", "The SMU did not answer {count} times.", False, "possible"),
+        gpu=False,
         vendor="1002",
     ),
     Fault(
@@ -137,6 +154,49 @@ _FAULTS = (
         _HARDWARE,
         _found("smoke-numbers-wrong", _HARDWARE, "error", "ddp: gradients differ on this GPU."),
     ),
+    Fault(
+        "ras-logged-again",
+        "certain",
+        "ras-log-uncorrectable",
+        _HARDWARE,
+        _logged("ras-log-uncorrectable", _HARDWARE, "error", "Uncorrectable hardware error (umc: {count}).", True),
+        vendor="1002",
+    ),
+    Fault(
+        "ras-logged-once",
+        "certain",
+        "ras-log-uncorrectable",
+        _HARDWARE,
+        _logged("ras-log-uncorrectable", _HARDWARE, "error", "Uncorrectable hardware error (umc: {count}).", False),
+        vendor="1002",
+        once=True,
+    ),
+    Fault(
+        "xid-again",
+        "likely",
+        "nvidia-xid",
+        _HARDWARE,
+        _logged("nvidia-xid", _HARDWARE, "error", "Xid 79 was logged {count} times.", True),
+        vendor="10de",
+    ),
+    Fault(
+        "xid-once",
+        "likely",
+        "nvidia-xid",
+        _HARDWARE,
+        _logged("nvidia-xid", _HARDWARE, "error", "Xid 79 was logged once.", False),
+        vendor="10de",
+        once=True,
+    ),
+    Fault(
+        "xid-old",
+        "different",
+        "nvidia-xid",
+        "",
+        _logged("nvidia-xid", _HARDWARE, "warning", "Xid 79 was logged once, last 2 days ago.", False),
+        vendor="10de",
+        gpu=False,
+    ),
     Fault("link-narrow", "likely", "fleet-link-below-group", "pcie-link-degraded", _gpu_trait("pcie_width", "8")),
     Fault("fabric-peer-lost", "likely", "fleet-link-below-group", _HARDWARE, _gpu_trait("fabric_peers", "6")),
     Fault("port-down", "likely", "infiniband-port-down", "", _port_down, gpu=False),
@@ -145,7 +205,7 @@ _FAULTS = (
         "likely",
         "ras-correctable",
         _HARDWARE,
-        _found("ras-correctable", _HARDWARE, "warning", "umc: {count} corrected errors."),
+        _found("ras-correctable", _HARDWARE, "warning", "umc: {count} corrected errors.", confidence="likely"),
     ),
     Fault(
         "throttling",
@@ -159,7 +219,7 @@ _FAULTS = (
         "likely",
         "job-stuck-in-kernel",
         "",
-        _found("job-stuck-in-kernel", "", "error", "Process {count} waits in the kernel.", False),
+        _found("job-stuck-in-kernel", "", "error", "Process {count} waits in the kernel.", False, "likely"),
         gpu=False,
     ),
     Fault(

@@ -2,7 +2,7 @@
 
     python tools/fleet_world.py --nodes 10000 --seed 7 --out WORLD --truth truth.json
     for n in 1 2 3 4 5; do rocdoctor fleet tick STORE WORLD/round-$n.jsonl --at TIME; done   # times stand in the truth
-    python tools/fleet_world.py --score STORE --truth truth.json
+    rocdoctor fleet judge STORE --json | python tools/fleet_world.py --score - --truth truth.json
 
 Three kinds of nodes (fixtures of this project as they record themselves), a tenth of them with older firmware, figures
 with jitter in the first three rounds, glitches of one record on sound nodes. WORLD/round-N.jsonl are lines as an engine
@@ -34,19 +34,31 @@ from rocdoctor.fleet.record import NodeRecord, Sighting, as_data
 from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.loading import check_files, checks_folder, load_check
+from rocdoctor.model.finding import Confidence, Severity
 from tools.fleet_faults import FAULTS
 
 _FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 _SKUS = ("mi300x-8gpu", "mi350x-8gpu", "h100-8gpu")
 _BEGIN, _ROUND_S = 1_795_527_600, 300
 _FIGURE = "matmul_bf16_tflops"
-_USUAL = {"mi300x-8gpu": 610.0, "mi350x-8gpu": 1270.0, "h100-8gpu": 720.0}
 _LESS = (0.07, 0.10, 0.15)
-# Our guesses at a sound fleet: spread between nodes, between GPUs of a node, and from one measurement to the next.
+# Our guesses at a sound fleet: what each kind reaches, the spread between nodes, between GPUs of a node, and from one
+# measurement to the next.
 _OF_NODE, _OF_GPU, _OF_LOOK = 0.010, 0.008, 0.007
+_USUAL = {"mi300x-8gpu": 610.0, "mi350x-8gpu": 1270.0, "h100-8gpu": 720.0}
 _OLD_SHARE, _OLD_SLOWER = 0.10, 0.03
-_GLITCHES = 0.0005
-_GLITCH = ("pcie-replays", "network-link-flaps", "ras-correctable", "ras-uncorrectable")
+_GLITCH_SHARE = 0.0005
+# (check, severity, confidence), as the checks give them.
+GLITCHES: tuple[tuple[str, Severity, Confidence], ...] = (
+    ("pcie-replays", "warning", "certain"),
+    ("network-link-flaps", "warning", "possible"),
+    ("ras-correctable", "warning", "likely"),
+    ("ras-uncorrectable", "error", "certain"),
+)
+OUTAGE: tuple[tuple[str, Severity, Confidence], ...] = (
+    ("network-link-flaps", "warning", "possible"),
+    ("infiniband-port-down", "warning", "likely"),
+)
 _BROKEN = ("truncated", "other-name", "clock-ahead", "silent", "huge")
 _SWEEPS = 3
 
@@ -125,14 +137,15 @@ class World:
         if number <= _SWEEPS:
             values = tuple(round(one * random.gauss(1, _OF_LOOK), 2) for one in self.speed[name])
             record = replace(record, figures={_FIGURE: values})
-        if random.random() < _GLITCHES:
-            check = random.choice(_GLITCH)
-            severity = "error" if check == "ras-uncorrectable" else "warning"
-            glitch = Sighting(check, "", severity, "certain", random.randrange(8), "Seen once.")  # type: ignore[arg-type]
+        if random.random() < _GLITCH_SHARE:
+            check, severity, confidence = random.choice(GLITCHES)
+            glitch = Sighting(check, "", severity, confidence, random.randrange(8), "Seen once.")
             record = replace(record, findings=(*record.findings, glitch))
         if number == self.outage and random.random() < 0.35:
-            lost = Sighting("network-link-flaps", "", "warning", "certain", None, "Links flapped: a switch restarted.")
-            record = replace(record, findings=(*record.findings, lost))
+            lost = (
+                Sighting(check, "", severity, sure, None, "A switch restarted.") for check, severity, sure in OUTAGE
+            )
+            record = replace(record, findings=(*record.findings, *lost))
         return record
 
 
@@ -173,7 +186,7 @@ def write(world: World, seed: int, rounds: int, out: Path, truth: Path) -> None:
         with (out / name).open("w", encoding="utf-8") as stream:
             stream.writelines(world.round(number))
         listed.append({"file": name, "at": _BEGIN + (number - 1) * _ROUND_S})
-    fleet = [{"kind": "common", "what": "network-link-flaps", "rounds": [world.outage]}] if world.outage else []
+    fleet = [{"kind": "common", "what": one[0], "rounds": [world.outage]} for one in OUTAGE if world.outage]
     told = {"seed": seed, "nodes": len(world.names), "rounds": listed, "faults": world.faults, "fleet": fleet}
     truth.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 

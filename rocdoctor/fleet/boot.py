@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.fleet.classes import class_of
+from rocdoctor.fleet.classes import EVENTS, class_of
 
 MOST_BYTES = 1024 * 1024
 _MOST = 1 << 60  # a number of any length may stand in a record, and not every one is a float
@@ -91,11 +91,11 @@ def _ours(status: os.stat_result) -> bool:
 
 
 def _certain(one: Mapping[str, Any]) -> bool:
-    """Seen in both looks of a run."""
+    """Seen in both looks of a run; a line of the log is there in both, however old it is."""
     words = [one.get(name) for name in ("check", "severity", "confidence")]
     if not all(isinstance(word, str) for word in words) or _number(one.get("looks")) < 2:
         return False
-    return class_of(str(words[0]), str(words[1]), str(words[2])) == "certain"
+    return words[0] not in EVENTS and class_of(str(words[0]), str(words[1]), str(words[2])) == "certain"
 
 
 def _gone(data: Mapping[str, Any], root: str) -> str:

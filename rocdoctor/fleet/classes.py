@@ -31,59 +31,77 @@ CERTAIN = frozenset(
         "fabric-manager-down",
         "gpu-fell-off-bus",
         "gpu-firmware-boot-failed",
-        "gpu-without-compute-node",
         "gpu-without-driver",
-        "kfd-gpu-count-mismatch",
         "kfd-missing",
-        "nvidia-gpu-count-mismatch",
         "nvidia-gpu-needs-reset",
-        "nvlink-inactive",
         "ras-log-uncorrectable",
         "ras-uncorrectable",
         "smoke-numbers-wrong",
-        "smu-not-responding",
         "wrong-kernel-driver",
     )
 )
-NETWORK = frozenset(("infiniband-link-flaps", "infiniband-port-down", "network-link-flaps"))
+NETWORK = frozenset(("infiniband-port-down",))
 LIKELY = NETWORK | frozenset(
     (
         LINK_BELOW,
         HOST_BELOW,
         "bad-page-limit-log",
         "bad-pages",
-        "clock-stuck-low-under-load",
         "device-node-missing",
         "driver-module-not-loaded",
         "fan-stopped-hot",
         "gpu-over-temperature",
         "gpu-reset-log",
+        "gpu-without-compute-node",
         "hardware-error-log",
         "hive-incomplete",
         "job-stuck-in-kernel",
-        "kernel-hung-task",
+        "kfd-gpu-count-mismatch",
         "nvidia-driver-library-mismatch",
         "nvidia-smi-failed",
         "nvidia-xid",
         "nvlink-fewer-links",
+        "nvlink-inactive",
         "nvswitch-error",
         "pcie-aer-errors",
-        "pcie-kernel-bandwidth-limited",
         "pcie-link-narrow",
         "pcie-link-slow",
         "pcie-link-unequal",
         "pcie-replays",
-        "queue-eviction-failed",
         "ras-correctable",
-        "ras-log-correctable",
-        "ring-timeout",
         "smoke-figure-low",
         "smoke-rank-lost",
         "thermal-shutdown-log",
         "throttling-now",
-        "vram-lost",
         "xgmi-errors",
         "xgmi-links-missing",
+    )
+)
+# These read lines of the kernel log, which stand there for a day and longer, also where the GPU has worked since: only
+# what the check still calls an error is evidence.
+LOGGED = frozenset(
+    (
+        "bad-page-limit-log",
+        "gpu-fell-off-bus",
+        "gpu-reset-log",
+        "hardware-error-log",
+        "nvidia-xid",
+        "nvswitch-error",
+        "ras-log-uncorrectable",
+        "thermal-shutdown-log",
+    )
+)
+# Of these a line tells that something happened, not that it is so now. Each record shows one line again, so a line
+# counts once, by the time that it bears.
+EVENTS = frozenset(
+    (
+        "hardware-error-log",
+        "nvidia-xid",
+        "nvswitch-error",
+        "pcie-aer-errors",
+        "ras-log-uncorrectable",
+        "thermal-shutdown-log",
+        "xgmi-errors",
     )
 )
 
@@ -91,9 +109,9 @@ LIKELY = NETWORK | frozenset(
 def class_of(check: str, severity: str, confidence: str) -> NodeClass:
     """The class of a finding; certain is only what is an error and read from the machine itself.
 
-    A warning of a check of the first list is likely, an info of any check never more than different.
+    A warning of a check of the first list is likely, of one that reads the log different; an info is never more.
     """
-    if severity == "info" or confidence == "possible":
+    if severity == "info" or confidence == "possible" or (check in LOGGED and severity != "error"):
         return "different"
     if check in CERTAIN:
         return "certain" if severity == "error" and confidence == "certain" else "likely"

@@ -48,6 +48,7 @@ def test_less_does_not_close(root: Path) -> None:
     assert _answer(root, node("a", NOW, sick("ras-uncorrectable", 2)))[0]
     assert _answer(root, node("a", NOW, sick("pcie-link-narrow", 2, looks=2)))[0]
     assert _answer(root, node("a", NOW, sick("torch-import-fails", looks=2)))[0]
+    assert _answer(root, node("a", NOW, sick("ras-log-uncorrectable", 2, looks=2)))[0], "both looks read one line"
 
 
 def test_a_gpu_that_is_gone_since_closes(root: Path) -> None:
