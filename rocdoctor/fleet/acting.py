@@ -17,11 +17,15 @@ from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict
 
 PREFIX = "rocdoctor: "
 _HOUR_S = 3600
+_MOST_CHECK = 40
 
 
 @dataclass(frozen=True, slots=True)
 class ActionLimits:
-    """``share`` of the nodes may be out for us at once, ``rate`` of them may go in an hour (one may always)."""
+    """``share`` of the nodes may be out for us at once, ``rate`` of them may go in an hour (one may always).
+
+    The usual values are our judgement.
+    """
 
     share: float = 0.05
     most: int | None = None
@@ -70,9 +74,9 @@ class ActionPlan:
 
 def reason_of(one: NodeVerdict, at: int) -> str:
     """At most 80 characters: the check by which the manual and ``fleet why`` explain it, and the round."""
-    first = next((reason for reason in one.reasons if reason.ready), one.reasons[0])
+    first = one.first
     stamp = datetime.fromtimestamp(at, timezone.utc).strftime("%Y%m%dT%H%MZ")
-    return f"{PREFIX}{first.check[:40]} [{first.node_class}] {stamp}"
+    return f"{PREFIX}{first.check[:_MOST_CHECK]} [{first.node_class}] {stamp}"
 
 
 def plan(
@@ -134,9 +138,15 @@ def _cap(nodes: int, limits: ActionLimits) -> int:
 
 
 def _well(found: FleetVerdict, drained: Drained, booted: int | None) -> bool:
-    """Whether a record that is younger than the drain, and than the node's last boot, speaks for the node."""
+    """Whether a record that is younger than the drain, and than the node's last boot, speaks for the node.
+
+    It has to be able to tell of what the node was drained for.
+    """
     taken = found.heard.get(drained.node)
     if taken is None or taken <= drained.at or booted is None or taken < booted:
+        return False
+    check = drained.reason.removeprefix(PREFIX).partition(" [")[0]
+    if any(one[:_MOST_CHECK] == check for one in found.undecided.get(drained.node, ())):
         return False
     verdict = next((one for one in found.nodes if one.node == drained.node), None)
     return verdict is None or verdict.node_class == "different"

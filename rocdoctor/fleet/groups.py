@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Trait, number, same, shown
-from rocdoctor.fleet.classes import DIFFERENT, GPU_MISSING, HOST_BELOW, LINK_BELOW
+from rocdoctor.fleet.classes import CERTAIN, DIFFERENT, GPU_MISSING, HOST_BELOW, LIKELY, LINK_BELOW
 from rocdoctor.fleet.record import NodeRecord, SeenGpu, Sighting, Traits
 from rocdoctor.fleet.verdicts import FleetFinding
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.lazy_re import regex
 
+# Shares and numbers here are our judgement; no measured fleet stands behind them.
 FEWEST = 5  # of fewer nodes more than half says little
 _ROLLOUT = 0.2  # two values that each so many have: a change under way
 _ON_PURPOSE = frozenset(("islands", "environment", "container", "python"))
@@ -49,7 +50,10 @@ def kinds(records: Iterable[NodeRecord], before: Mapping[str, str]) -> dict[str,
     bare: list[NodeRecord] = []
     for one in records:
         chips = chips_of(one.gpus)
-        if chips:
+        was = before.get(one.node, "")
+        if chips and one.traits.get("cpu") is None and was.startswith(f"{chips} "):
+            found[one.node] = was
+        elif chips:
             found[one.node] = f"{chips} {one.traits.get('cpu') or ''}".strip()
         else:
             bare.append(one)
@@ -59,6 +63,11 @@ def kinds(records: Iterable[NodeRecord], before: Mapping[str, str]) -> dict[str,
         alike = [kind for kind, _ in counts.most_common() if cpu and kind.endswith(f" {cpu}")]
         found[one.node] = before.get(one.node) or (alike[0] if alike else f"no GPU {cpu or ''}".strip())
     return found
+
+
+def same_board(before: str, now: str) -> bool:
+    """Whether a node of this kind may be what it was before: it shows no chip that it did not have."""
+    return set(now.split(" ")[0].split("+")) <= set(before.split(" ")[0].split("+"))
 
 
 def figure_group(kind: str, record: NodeRecord) -> str:
@@ -160,9 +169,8 @@ def _rolled_out(found: Norm, trait: Trait | None, known: Mapping[str | None, int
     if trait is None or trait.key not in _ON_PURPOSE:
         (one, many), (other, fewer) = large
         told = "two sets" if trait is None else f"{shown(trait, str(one))} and {shown(trait, str(other))}"
-        message = (
-            f"{words}: {told}, on {many} and {fewer} of {total} nodes; a change that is under way, so nobody is odd"
-        )
+        change = "a change that is under way, so no node counts as odd"
+        message = f"{words}: {told}, on {many} and {fewer} of {total} nodes; {change}"
         found.rollouts.append(FleetFinding("rollout", words, fewer, total, found.kind, message))
     return True
 
@@ -184,13 +192,29 @@ class Oddities:
                 found.append(self._missing(record, usual))
             else:
                 found.append(_different(f"{here} GPUs; {usual} on equal nodes, and it never had more.", "gpus"))
-        elif record.gpu_traits:
+        elif record.gpu_traits and record.complete and self.norm.gpus in (None, here):
             found += self._once("gpus", record.gpu_traits, lambda: self._gpus(record.gpu_traits))
         for title, value in self.norm.tables.items():
             mine = record.tables.get(title)
             if mine is not None and mine != value:
                 found.append(_different(f"The {title}s are not those of {self.norm.count} equal nodes.", title))
         return found
+
+    def undecided(self, record: NodeRecord, had: int | None) -> frozenset[str]:
+        """What cannot be told from this record, for want of values here or of equals."""
+        if not record.complete and len(record.gpus) < (self.norm.gpus or had or 1):
+            return CERTAIN | LIKELY  # of GPUs that it does not list no check says anything
+        found: set[str] = set()
+        if not record.complete or (self.norm.gpus or had) is None:
+            found.add(GPU_MISSING)
+        usual = self.norm.traits
+        if not usual or any(key in usual and record.traits.get(key) is None for key in _HOST):
+            found.add(HOST_BELOW)
+        links = [key for key in _LINKS if key in self.norm.gpu_traits]
+        compared = record.complete and links and len(record.gpus) == self.norm.gpus
+        if not compared or any(one.get(key) is None for one in record.gpu_traits for key in links):
+            found.add(LINK_BELOW)
+        return frozenset(found)
 
     def _once(self, what: str, key: object, make: object) -> tuple[Sighting, ...]:
         at = (what, id(key))
@@ -219,7 +243,10 @@ class Oddities:
         """Whether a node has less than its equals because something broke; some are bought with less."""
         if mine == "none" or self.norm.hosts[key][mine] > max(_BOUGHT, _BOUGHT_SHARE * self.norm.count):
             return False
-        return _rates(mine) < _rates(usual) if key == "nics" else _less(mine, usual)
+        if key != "nics":
+            return _less(mine, usual)
+        here, there = _rates(mine), _rates(usual)
+        return here is not None and there is not None and here < there
 
     def _gpus(self, gpus: Sequence[Traits]) -> Iterable[Sighting]:
         named = _traits()[1]
@@ -257,11 +284,13 @@ def _less(mine: str, usual: str) -> bool:
     return a is not None and b is not None and a < b
 
 
-def _rates(cards: str) -> float:
-    """Gbit/s of all fast cards that are up, from the words of the trait."""
+def _rates(cards: str) -> float | None:
+    """Gbit/s of all fast cards that are up, from the words of the trait; None where one is up and tells no rate."""
     total = 0.0
     for found in _CARDS.finditer(cards):
         rate = number(found[3].split()[0]) if found[3].endswith("Gbit/s") else None
+        if rate is None and found[3] != "down":
+            return None
         total += int(found[1]) * (rate or 0.0)
     return total
 

@@ -7,19 +7,32 @@ at once is news of the fleet and no evidence against any of them, also not later
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rocdoctor.fleet import statistics
-from rocdoctor.fleet.classes import SILENT, SLOW, SPELLS, SWAPPED, UNANSWERED, NodeClass, class_of
-from rocdoctor.fleet.groups import Oddities, figure_group, kinds, norm
+from rocdoctor.fleet.classes import (
+    CERTAIN,
+    LIKELY,
+    LOGGED,
+    SILENT,
+    SLOW,
+    SPELLS,
+    SWAPPED,
+    UNANSWERED,
+    NodeClass,
+    class_of,
+)
+from rocdoctor.fleet.groups import Oddities, figure_group, kinds, norm, same_board
 from rocdoctor.fleet.memory import SPELLS as MOST_SPELLS
 from rocdoctor.fleet.memory import FigureLook, NodeMemory
 from rocdoctor.fleet.record import NodeRecord, Sighting
 from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict, Reason, gravity
+from rocdoctor.judging.subjects import number_ranges
 
+# All of these are our judgement; docs/fleet.md says what they reached in simulated fleets, and none was measured.
 _COMMON_SHARE, _COMMON_FEWEST = 0.10, 3
-_AHEAD_S, _FRESH_S = 600, 900
+_AHEAD_S, _FRESH_S, _OLD_S = 600, 900, 86400
 _SILENT_ROUNDS = 3
 _EVERYWHERE = "all kinds"
 _MOST_DIFFERENT, _MOST_LATE = 12, 3
@@ -30,18 +43,25 @@ Shown = dict[str, list[tuple[NodeClass, Sighting]]]
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """What engines brought in one round: records by node, and of other nodes why there is none that can be read."""
+    """What engines brought in one round: records by node, and of other nodes why there is none that can be read.
+
+    ``forget``: nodes of which nothing is to be kept from earlier rounds.
+    """
 
     records: Mapping[str, NodeRecord]
     problems: Mapping[str, str]
+    forget: tuple[str, ...] = ()
 
 
 def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
     """The verdict of a round; ``memories`` are changed to what the next one starts from."""
-    records = _that_count(memories, incoming, now)
+    for node in incoming.forget:
+        memories.pop(node, None)
+    records, fresh = _that_count(memories, incoming, now)
+    standing = dict(sorted({**records, **fresh}.items()))  # how many nodes show a thing is counted among all of these
     by_kind: dict[str, list[NodeRecord]] = {}
-    found_kinds = kinds(records.values(), {node: one.kind for node, one in memories.items() if one.kind})
-    for node, one in records.items():
+    found_kinds = kinds(standing.values(), {node: one.kind for node, one in memories.items() if one.kind})
+    for node, one in standing.items():
         by_kind.setdefault(found_kinds[node], []).append(one)
     findings: list[FleetFinding] = []
     shown: Shown = {}
@@ -51,23 +71,30 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         oddities = Oddities(among)
         for record in members:
             memory = memories[record.node]
-            shown[record.node] = _sightings(record, oddities.of(record, memory.gpus), memory)
+            had = memory.gpus if same_board(memory.kind, kind) else None  # another board has a past of its own
+            shown[record.node] = _sightings(record, oddities.of(record, had), memory)
+            if record.node in fresh:
+                continue
             memory.kind = kind
-            memory.gpus = max(len(record.gpus), memory.gpus or 0) if record.complete else memory.gpus
+            memory.gpus = max(len(record.gpus), had or 0) if record.complete else had
             memory.ids = [gpu.id for gpu in record.gpus]
-    common = _common(shown, found_kinds, findings)
+            memory.undecided = _undecided(record, oddities.undecided(record, had))
+    common = _common(shown, found_kinds, set(records), findings)
+    of_node = {node: frozenset(common[found_kinds[node]] | common[_EVERYWHERE]) for node in standing}
     for node, record in records.items():
-        memory = memories[node]
-        forgotten = common[found_kinds[node]] | common[_EVERYWHERE]
+        memory, forgotten = memories[node], of_node[node]
         evidence = [one for one in shown[node] if one[0] in ("certain", "likely")]
         memory.begin(record.boot, record.taken_at)
-        memory.note(evidence, frozenset(forgotten), record.taken_at)
+        memory.note(evidence, forgotten, record.taken_at)
         memory.different = [
             [one.check, one.message] for kind, one in shown[node] if kind == "different" and one.check not in forgotten
         ][:_MOST_DIFFERENT]
     again = _figures(memories, records, found_kinds)
-    findings += _unknowns(records, memories)
-    nodes = [NodeVerdict(node, memories[node].kind, _reasons(memories[node]), memories[node].at) for node in memories]
+    findings += _unknowns(standing, memories)
+    nodes = [
+        NodeVerdict(node, one.kind, _reasons(one, of_node.get(node, frozenset())), one.at)
+        for node, one in memories.items()
+    ]
     return FleetVerdict(
         now,
         len(memories),
@@ -78,22 +105,30 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         {node: one.at for node, one in memories.items() if one.at is not None and not one.missed},
         {node: one.kind for node, one in memories.items() if one.kind},
         {node: one.boot for node, one in memories.items() if one.boot is not None and not one.missed},
+        {node: tuple(one.undecided) for node, one in memories.items() if one.undecided and not one.missed},
     )
 
 
-def _that_count(memories: Memories, incoming: Incoming, now: int) -> dict[str, NodeRecord]:
-    """The records that are newer than what is known and not of the future; the others cost their own node a round."""
+def _that_count(
+    memories: Memories, incoming: Incoming, now: int
+) -> tuple[dict[str, NodeRecord], dict[str, NodeRecord]]:
+    """Records that are newer than what is known and not of the future; and those that still hold and are not new.
+
+    The others cost their own node a round.
+    """
     found: dict[str, NodeRecord] = {}
     problems = dict(incoming.problems)
-    fresh: set[str] = set()  # the record of the last round, which still holds and is no new evidence
+    fresh: dict[str, NodeRecord] = {}
     for node, record in incoming.records.items():
         memory = memories.setdefault(node, NodeMemory())
         if record.taken_at > now + _AHEAD_S:
             problems.setdefault(node, f"its clock is {(record.taken_at - now) // 60} min ahead")
         elif record.taken_at == memory.at and now - record.taken_at <= _FRESH_S and not memory.missed:
-            fresh.add(node)
+            fresh[node] = record
         elif memory.at is not None and record.taken_at <= memory.at:
             problems.setdefault(node, "no record since the last one")
+        elif now - record.taken_at > _OLD_S:  # of a node that was never heard: nor does that tell of now
+            problems.setdefault(node, f"its record is {(now - record.taken_at) // 3600} h old")
         else:
             found[node] = record
     for node in problems:
@@ -102,49 +137,84 @@ def _that_count(memories: Memories, incoming: Incoming, now: int) -> dict[str, N
         if node not in found and node not in fresh:
             memory.missed += 1
             memory.why = problems.get(node, "no record in this round")
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items())), fresh
+
+
+def _undecided(record: NodeRecord, here: frozenset[str]) -> list[str]:
+    """The checks that could drain a node and of which its record says nothing.
+
+    A line of the log that has grown old says neither that the fault is there nor that it is gone.
+    """
+    told = {check for checks in record.unknown.values() for check in checks} & (CERTAIN | LIKELY)
+    old = {one.check for one in record.findings if one.check in LOGGED and _class(one) == "different"}
+    return sorted(told | old | here)
+
+
+def _class(one: Sighting) -> NodeClass:
+    return class_of(one.check, one.severity, one.confidence)
 
 
 def _sightings(record: NodeRecord, odd: Sequence[Sighting], memory: NodeMemory) -> list[tuple[NodeClass, Sighting]]:
     shown = [*(one for one in record.findings if one.severity != "info"), *odd]
-    found: list[tuple[NodeClass, Sighting]] = [
-        (class_of(one.check, one.severity, one.confidence), one) for one in shown
-    ]
+    found: list[tuple[NodeClass, Sighting]] = [(_class(one), one) for one in shown]
     now = [gpu.id for gpu in record.gpus]
     if memory.ids and len(memory.ids) == len(now) and None not in memory.ids and None not in now:
         new = [at for at, (a, b) in enumerate(zip(memory.ids, now, strict=True)) if a != b and b not in memory.ids]
         if new:
-            words = f"Another card than before in place {', '.join(map(str, new))}."
+            several = len(new) > 1
+            words = f"GPU{'s' * several} {number_ranges(new)} {'are' if several else 'is'} not the card{'s' * several} "
+            words += f"{'they were' if several else 'it was'}."
             found.append(("different", Sighting(SWAPPED, "", "info", "certain", None, words)))
     return found
 
 
-def _common(shown: Shown, kind_of: Mapping[str, str], findings: list[FleetFinding]) -> dict[str, set[str]]:
-    """The checks that so many nodes fail at once that the cause is not in the nodes, by kind."""
-    sizes = Counter(kind_of[node] for node in shown)
-    counts: dict[tuple[str, str], int] = Counter()
-    example: dict[str, str] = {}
+def _common(
+    shown: Shown, kind_of: Mapping[str, str], new: set[str], findings: list[FleetFinding]
+) -> dict[str, set[str]]:
+    """The checks that so many nodes fail at once that the cause is not in the nodes, by kind.
+
+    Among all nodes, or among the ``new`` records of this round: where an outage begins, those are the first to show it.
+    """
+    everyone, example = _Count(), dict[str, str]()
+    newest = _Count()
     for node, found in shown.items():
-        for check in {one.check: one for _, one in found}:
-            counts[(kind_of[node], check)] += 1
-            counts[(_EVERYWHERE, check)] += 1
+        checks = {one.check for _, one in found}
+        for count in (everyone, newest) if node in new else (everyone,):
+            count.add(kind_of[node], checks)
+            count.add(_EVERYWHERE, checks)
         for _, one in found:
             example.setdefault(one.check, one.message)
-    sizes[_EVERYWHERE] = len(shown)
-    common: dict[str, set[str]] = {kind: set() for kind in sizes}
-    for (kind, check), count in sorted(counts.items()):
-        if _is_common(count, sizes[kind]):
+    common: dict[str, set[str]] = {kind: set() for kind in (*everyone.nodes, _EVERYWHERE)}
+    for kind, check in sorted(everyone.checks):
+        if everyone.common(kind, check) or newest.common(kind, check):
             common[kind].add(check)
     for kind, checks in sorted(common.items()):
         for check in sorted(checks):
             if kind != _EVERYWHERE and check in common[_EVERYWHERE]:
                 continue
-            many, size = counts[(kind, check)], sizes[kind]
-            words = (
-                f"{check} on {many} of {size} nodes at once: a shared cause, no reason to drain any. {example[check]}"
-            )
+            count, nodes = (everyone, "nodes") if everyone.common(kind, check) else (newest, "nodes with a new record")
+            many, size = count.checks[(kind, check)], count.nodes[kind]
+            words = f"{check} on {many} of {size} {nodes} at once: a shared cause, no reason to drain any."
+            words += f" {example[check]}"
             findings.append(FleetFinding("common", check, many, size, kind, words))
     return common
+
+
+class _Count:
+    """How many nodes there are of each kind, and how many fail each check."""
+
+    def __init__(self) -> None:
+        self.nodes: Counter[str] = Counter()
+        self.checks: Counter[tuple[str, str]] = Counter()
+
+    def add(self, kind: str, checks: Iterable[str]) -> None:
+        """One more node."""
+        self.nodes[kind] += 1
+        self.checks.update((kind, check) for check in checks)
+
+    def common(self, kind: str, check: str) -> bool:
+        """Whether too many fail it."""
+        return _is_common(self.checks[(kind, check)], self.nodes[kind])
 
 
 def _is_common(count: int, among: int) -> bool:
@@ -218,14 +288,16 @@ def _unknowns(records: Mapping[str, NodeRecord], memories: Memories) -> list[Fle
     return found
 
 
-def _reasons(memory: NodeMemory) -> tuple[Reason, ...]:
+def _reasons(memory: NodeMemory, forgotten: frozenset[str]) -> tuple[Reason, ...]:
+    """What speaks against a node; what many have now stays among it, and is not enough to act."""
     found: list[Reason] = []
     if memory.missed:
         quiet = memory.missed >= _SILENT_ROUNDS
         words = f"silent for {memory.missed} rounds: {memory.why}" if quiet else memory.why
         found.append(Reason("unknown", SILENT, "", None, words, memory.missed, memory.missed))
     else:  # what was seen before says nothing of a node that does not answer now
-        found += [one.reason for one in memory.trails.values() if one.seen[-1] or sum(one.seen) > 1]
+        kept = [one.reason for one in memory.trails.values() if one.stale or one.seen[-1] or sum(one.seen) > 1]
+        found += [replace(one, ready=False) if one.check in forgotten else one for one in kept]
         found += _slow(memory)
         for question in memory.unanswered:
             words = f"{question} gave no answer in time; what hangs here is not known."

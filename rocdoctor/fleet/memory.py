@@ -6,21 +6,27 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rocdoctor.fleet.classes import NETWORK, NodeClass
+from rocdoctor.fleet.classes import EVENTS, NETWORK, NodeClass
 from rocdoctor.fleet.record import Sighting
+from rocdoctor.fleet.statistics import LOOKS
 from rocdoctor.fleet.verdicts import Reason
 
+# Our judgement; the half week of docs/fleet.md was simulated with these.
 WINDOW = 5
 _LIKELY_SEEN = 3
 _NETWORK_S = 300
 _SPELL_S = 7 * 24 * 3600
 SPELLS = 8
-_LOOKS = 3
+_ONE_EVENT_S = 120.0  # what goes wrong once may print for minutes
 
 
 @dataclass(slots=True)
 class Trail:
-    """One finding of a node over its last records of this boot: ``seen`` as 0 and 1, ``times`` when it was there."""
+    """One finding of a node over its last records of this boot: ``seen`` as 0 and 1, ``times`` when it was there.
+
+    ``stale``: the last record says nothing of it, as the last ``skipped`` ones do. ``logged_s``: of an event, when its
+    last line was written; ``seen`` then are the times that it happened.
+    """
 
     node_class: NodeClass
     check: str
@@ -30,12 +36,31 @@ class Trail:
     seen: list[int] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     looks: int = 1
+    stale: bool = False
+    skipped: int = 0
+    logged_s: float | None = None
 
     def note(self, there: bool, at: int) -> None:
-        """One more record."""
+        """One more record that says whether it is there."""
+        late = self.times and at - self.times[-1] > _SPELL_S
+        if there and (late or (self.skipped >= WINDOW and self.check not in EVENTS)):
+            self.seen = []  # what was so long ago is not to be added up with this
+        self.stale, self.skipped = False, 0
         self.seen = [*self.seen, int(there)][-WINDOW:]
         if there:
             self.times = [*self.times, at][-WINDOW:]
+
+    def logged(self, logged_s: float | None, at: int) -> None:
+        """A record that shows a line of the log: the same line again, or one that bears no time, is nothing new."""
+        self.stale = False
+        before = self.logged_s
+        if not self.times or (logged_s is not None and before is not None and logged_s > before + _ONE_EVENT_S):
+            self.note(True, at)
+        self.logged_s = logged_s if before is None or logged_s is None else max(logged_s, before)
+
+    def skip(self) -> None:
+        """One more record that says nothing of it."""
+        self.stale, self.skipped = True, self.skipped + 1
 
     @property
     def over(self) -> bool:
@@ -49,7 +74,7 @@ class Trail:
         What is certain: in two looks one after the other. What comes and goes: in three of the last five records, of
         the network also twice within five minutes.
         """
-        if not self.seen or not self.seen[-1]:
+        if self.stale or not self.seen or not self.seen[-1]:
             return False
         if self.node_class == "certain":
             return self.looks >= 2 or self.seen[-2:] == [1, 1]
@@ -75,7 +100,10 @@ class FigureLook:
 
 @dataclass(slots=True)
 class NodeMemory:
-    """One node. ``at``: when its last record was taken; ``missed``: rounds since then without one that counts."""
+    """One node. ``at``: when its last record was taken; ``missed``: rounds since then without one that counts.
+
+    ``undecided``: the checks of which that record says nothing.
+    """
 
     at: int | None = None
     boot: str | None = None
@@ -87,6 +115,7 @@ class NodeMemory:
     trails: dict[str, Trail] = field(default_factory=dict)
     different: list[list[str]] = field(default_factory=list)  # check and sentence
     unanswered: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
     sick: bool = False
     spells: list[int] = field(default_factory=list)
     figures: dict[str, list[FigureLook]] = field(default_factory=dict)
@@ -98,27 +127,38 @@ class NodeMemory:
         self.at, self.missed, self.why = at, 0, ""
 
     def note(self, found: Sequence[tuple[NodeClass, Sighting]], forgotten: frozenset[str], at: int) -> None:
-        """What a record shows; of checks that are ``forgotten``, which half the fleet has now, it says nothing."""
+        """What a record shows. Of checks that are ``forgotten``, which many nodes fail now, it says nothing.
+
+        Nor of those that are undecided, as long as it does not show them.
+        """
         there: dict[str, tuple[NodeClass, Sighting]] = {}
         for node_class, one in found:
-            if one.check not in forgotten:
-                there.setdefault(one.key, (node_class, one))
+            if one.check in forgotten:
+                continue
+            _, other = there.setdefault(one.key, (node_class, one))
+            if one.check in EVENTS and (one.logged_s or 0.0) > (other.logged_s or 0.0):
+                there[one.key] = node_class, one  # several errors of one GPU: the last of them
         for key, (node_class, one) in there.items():
             trail = self.trails.setdefault(key, Trail(node_class, one.check, one.cause, one.gpu, one.message))
-            trail.node_class, trail.message, trail.cause, trail.looks = node_class, one.message, one.cause, one.looks
+            trail.node_class, trail.message, trail.cause = node_class, one.message, one.cause
+            trail.looks = 1 if one.check in EVENTS else one.looks
         for key, trail in list(self.trails.items()):
-            if trail.check not in forgotten:
+            if trail.check in forgotten or (key not in there and trail.check in self.undecided):
+                trail.skip()
+            elif trail.check in EVENTS and key in there:
+                trail.logged(there[key][1].logged_s, at)
+            else:
                 trail.note(key in there, at)
                 if trail.over:
                     del self.trails[key]
         if there and not self.sick:
             self.spells.append(at)
-        self.sick = bool(there)
+        self.sick = bool(there) or (self.sick and any(one.stale for one in self.trails.values()))
         self.spells = [one for one in self.spells if one > at - _SPELL_S]
 
     def measured(self, name: str, look: FigureLook) -> None:
         """One more measurement; as many are kept as a verdict needs."""
-        self.figures[name] = [*self.figures.get(name, []), look][-_LOOKS:]
+        self.figures[name] = [*self.figures.get(name, []), look][-LOOKS:]
 
 
 def as_state(memory: NodeMemory) -> dict[str, Any]:

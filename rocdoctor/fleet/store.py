@@ -47,6 +47,7 @@ class Batch:
         self.lines: dict[str, bytes] = {}
         self.records: dict[str, NodeRecord] = {}
         self.problems: dict[str, str] = {}
+        self.forget: tuple[str, ...] = ()  # nodes of which nothing earlier is to count
         self.unnamed = 0  # lines that do not even say whose they are
         self.waiting: list[Path] = []  # files that have been taken in once a round holds them
         self._reader = RecordReader()
@@ -106,7 +107,8 @@ class Batch:
 
     def incoming(self) -> Incoming:
         """What a round starts from."""
-        return Incoming(self.records, {node: why for node, why in self.problems.items() if node not in self.records})
+        problems = {node: why for node, why in self.problems.items() if node not in self.records}
+        return Incoming(self.records, problems, self.forget)
 
 
 class Store:
@@ -131,7 +133,7 @@ class Store:
                 )
             memories = self._state(number - 1)
             verdict = judge(memories, batch.incoming(), now)
-            head = {"round": number, "at": now, "problems": batch.incoming().problems}
+            head = {"round": number, "at": now, "problems": batch.incoming().problems, "forget": batch.forget}
             body = b"".join([json.dumps(head).encode() + b"\n", *(batch.lines[node] for node in sorted(batch.lines))])
             self._write("state", number, _as_bytes({node: as_state(one) for node, one in memories.items()}))
             self._write("rounds", number, body, ".jsonl.gz")
@@ -184,7 +186,7 @@ class Store:
         with self._locked():
             problems = batch.incoming().problems
             lines = [batch.lines[node] for node in sorted(batch.lines)]
-            head = json.dumps({"problems": problems}).encode() + b"\n"
+            head = json.dumps({"problems": problems, "forget": batch.forget}).encode() + b"\n"
             number = max((int(one.name[:6]) for one in self._waiting()), default=0) + 1
             self._write("incoming", number, head + b"".join(lines), ".jsonl.gz")
 
@@ -194,12 +196,14 @@ class Store:
         for path in self._waiting():
             try:
                 with gzip.open(path, "rb") as stream:
-                    problems = json.loads(stream.readline())["problems"]
+                    head = json.loads(stream.readline())
+                    problems, forget = dict(head["problems"]), tuple(head.get("forget", ()))
                     batch.read_lines(stream)
             except (OSError, ValueError, EOFError, KeyError, TypeError):
                 continue  # damaged: its nodes are missing from this round, which is said of them
             for node, why in problems.items():
                 batch.problem(node, why)
+            batch.forget += forget
             batch.waiting.append(path)
         return batch
 
@@ -229,6 +233,7 @@ class Store:
             with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
                 head = json.loads(stream.readline())
                 if batch is not None:
+                    batch.forget = tuple(head.get("forget", ()))
                     batch.read_lines(stream)
             return int(head["at"]), dict(head["problems"])
         except FileNotFoundError:
@@ -289,7 +294,7 @@ class Store:
                 self.safe()
                 held.enter_context(only_one(self.folder / "lock"))
             except BlockingIOError:
-                raise StoreError("another tick is at work here") from None
+                raise StoreError("another tick or ingest is at work here") from None
             except OSError as error:
                 raise StoreError(f"{error.strerror or error}") from None
             try:

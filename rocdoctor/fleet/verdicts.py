@@ -9,7 +9,7 @@ from typing import Literal
 from rocdoctor.fleet.classes import ORDER, NodeClass
 
 Proposal = Literal["none", "test", "drain"]
-"""drain: let jobs end and start none. test: take it aside for a longer test, which brings it back by itself."""
+"""drain: let jobs end and start none. test: take it aside for a longer test, which `apply` does not do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class NodeVerdict:
     kind: str
     reasons: tuple[Reason, ...]
     record_at: int | None
+
+    @property
+    def first(self) -> Reason:
+        """The reason to name: the gravest that is enough to act, or else the gravest."""
+        return next((one for one in self.reasons if one.ready), self.reasons[0])
 
     @property
     def node_class(self) -> NodeClass:
@@ -68,8 +73,8 @@ class FleetFinding:
 class FleetVerdict:
     """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat.
 
-    ``heard``: when the records that count were taken, ``boots`` in which boot; ``kinds``: the kind of every node that
-    was ever heard.
+    ``heard``: when the records that count were taken, ``boots`` in which boot, ``undecided`` of which checks they say
+    nothing; ``kinds``: the kind of every node that was ever heard.
     """
 
     at: int
@@ -81,6 +86,7 @@ class FleetVerdict:
     heard: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     boots: Mapping[str, str] = field(default_factory=dict)
+    undecided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of_class(self, name: NodeClass) -> tuple[NodeVerdict, ...]:
         """The nodes of one class."""

@@ -9,52 +9,27 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.fleet.judge import Incoming, Memories, judge
-from rocdoctor.fleet.memory import as_state, from_state
+from rocdoctor.fleet.acting import reason_of
+from rocdoctor.fleet.judge import Incoming, judge
 from rocdoctor.fleet.node_names import folded
-from rocdoctor.fleet.record import NodeRecord, SeenGpu, Sighting
+from rocdoctor.fleet.record import SeenGpu, Sighting
 from rocdoctor.fleet.statistics import confirmed, suspects, usual
-from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict
-from tests.fleet.kit import NOW, fixture_record, node, sick
+from rocdoctor.report.fleet.fleet_document import rows, words_of
+from rocdoctor.report.fleet.fleet_metrics import metrics
+from tests.fleet.kit import NOW, FleetRounds, fixture_record, node, sick, without
 
-_ROUND_S = 3600
 _FATAL = sick("ras-uncorrectable", 2, "gpu-hardware-fault")
 _NARROW = sick("pcie-link-narrow", 1, "pcie-link-degraded", "warning")
 
 
-class _Fleet:
-    """Rounds of one fleet; every round goes through what is written to disk."""
-
-    def __init__(self, size: int = 20) -> None:
-        self.size, self.at, self.memories = size, NOW, Memories()
-        self.verdict: FleetVerdict
-
-    def round(self, *odd: NodeRecord, absent: Sequence[str] = (), problems: Any = None, step: int = _ROUND_S) -> None:
-        self.at += step
-        records = {f"n{n}": node(f"n{n}", self.at) for n in range(self.size) if f"n{n}" not in absent}
-        records |= {one.node: replace(one, taken_at=self.at) if one.taken_at == NOW else one for one in odd}
-        self.verdict = judge(self.memories, Incoming(records, problems or {}), self.at)
-        self.memories = {name: from_state(as_state(one)) for name, one in self.memories.items()}
-
-    def of(self, name: str) -> NodeVerdict | None:
-        return next((one for one in self.verdict.nodes if one.node == name), None)
-
-    def said(self, name: str) -> tuple[str, str]:
-        one = self.of(name)
-        return (one.node_class, one.proposal) if one is not None else ("well", "none")
-
-    def to_drain(self) -> list[str]:
-        return [one.node for one in self.verdict.nodes if one.proposal == "drain"]
-
-
 def test_nothing_speaks_against_equal_nodes() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round()
     assert (fleet.verdict.nodes, fleet.verdict.findings, fleet.verdict.told) == ((), (), 20)
 
 
 def test_what_is_certain_takes_two_looks() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round(node("n3", NOW, _FATAL))
     assert fleet.said("n3") == ("certain", "none")
     fleet.round(node("n3", NOW, _FATAL))
@@ -72,13 +47,13 @@ def test_what_is_certain_takes_two_looks() -> None:
 
 
 def test_two_looks_of_one_record_are_two() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round(node("n3", NOW, replace(_FATAL, looks=2)))
     assert fleet.said("n3") == ("certain", "drain")
 
 
 def test_what_comes_and_goes_takes_three_of_five() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     shown = [True, False, True, False, True]
     said = []
     for there in shown:
@@ -91,21 +66,21 @@ def test_what_comes_and_goes_takes_three_of_five() -> None:
 
 def test_the_network_takes_two_in_five_minutes() -> None:
     for step, proposal in ((200, "drain"), (400, "none")):
-        fleet = _Fleet()
+        fleet = FleetRounds()
         for _ in range(2):
             fleet.round(node("n3", NOW, sick("infiniband-port-down", severity="warning")), step=step)
         assert fleet.said("n3") == ("likely", proposal), step
 
 
 def test_another_boot_begins_anew() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round(node("n3", NOW, _FATAL))
     fleet.round(node("n3", NOW, _FATAL, boot="b-2"))
     assert fleet.said("n3") == ("certain", "none")
 
 
 def test_software_and_settings_never_drain() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     base = fixture_record()
     for _ in range(6):
         fleet.round(
@@ -117,16 +92,10 @@ def test_software_and_settings_never_drain() -> None:
     assert "5.4.0-1-generic; 6.8.0-71-generic on equal nodes" in str(fleet.of("n2"))
 
 
-def _without(gpu: int) -> dict[str, Any]:
-    base = fixture_record()
-    keep = [n for n in range(8) if n != gpu]
-    return {"gpus": tuple(base.gpus[n] for n in keep), "gpu_traits": tuple(base.gpu_traits[n] for n in keep)}
-
-
 def test_a_gpu_that_equal_nodes_have_is_missing() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(2):
-        fleet.round(node("n3", **_without(5)))
+        fleet.round(node("n3", **without(5)))
     assert fleet.said("n3") == ("certain", "drain")
     reason = fleet.verdict.nodes[0].reasons[0]
     assert (reason.check, reason.gpu) == ("fleet-gpu-missing", 5)
@@ -134,26 +103,26 @@ def test_a_gpu_that_equal_nodes_have_is_missing() -> None:
 
 
 def test_among_few_nodes_the_nodes_own_past_tells() -> None:
-    fleet = _Fleet(2)
-    fleet.round(node("n1", **_without(5)))
+    fleet = FleetRounds(2)
+    fleet.round(node("n1", **without(5)))
     assert fleet.said("n1") == ("well", "none"), "nobody knows that it had eight"
-    fleet = _Fleet(2)
+    fleet = FleetRounds(2)
     fleet.round()
     for _ in range(2):
-        fleet.round(node("n1", **_without(5)))
+        fleet.round(node("n1", **without(5)))
     assert fleet.said("n1") == ("certain", "drain")
 
 
 def test_a_list_that_may_not_show_all_gpus_misses_none() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(3):
-        fleet.round(node("n3", complete=False, **_without(5)))
+        fleet.round(node("n3", complete=False, **without(5)))
     assert fleet.said("n3")[1] == "none"
 
 
 def test_a_link_below_that_of_equals() -> None:
     narrow = tuple({**one, "pcie_width": "8"} if at == 6 else one for at, one in enumerate(fixture_record().gpu_traits))
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(3):
         fleet.round(node("n3", gpu_traits=narrow))
     assert fleet.said("n3") == ("likely", "drain")
@@ -167,7 +136,7 @@ def test_a_card_or_memory_that_is_lost_and_nodes_that_were_bought_with_less() ->
     short = {**base, "memory_bytes": str(int(base["memory_bytes"] or 0) * 15 // 16)}
     none = {**base, "nics": "none"}
     half = {**base, "memory_bytes": str(int(base["memory_bytes"] or 0) // 2)}
-    fleet = _Fleet(50)
+    fleet = FleetRounds(50)
     for _ in range(3):
         fleet.round(
             node("n1", traits=seven),
@@ -186,7 +155,7 @@ def test_a_card_or_memory_that_is_lost_and_nodes_that_were_bought_with_less() ->
 
 def test_what_many_have_at_once_drains_nobody_then_or_later() -> None:
     """An outage on a third of the nodes, in three rounds of which one more would be enough."""
-    fleet = _Fleet(30)
+    fleet = FleetRounds(30)
     hit = [f"n{n}" for n in range(10)]
     for _ in range(3):
         fleet.round(*(node(name, NOW, _NARROW) for name in hit))
@@ -201,7 +170,7 @@ def test_what_many_have_at_once_drains_nobody_then_or_later() -> None:
 
 
 def test_a_release_of_ours_that_fails_everywhere_drains_nobody() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(4):
         fleet.round(*(node(f"n{n}", NOW, replace(_FATAL, looks=2)) for n in range(20)))
     assert fleet.to_drain() == []
@@ -209,14 +178,14 @@ def test_a_release_of_ours_that_fails_everywhere_drains_nobody() -> None:
 
 
 def test_a_tool_that_hangs_everywhere_is_one_finding() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round(*(node(f"n{n}", unanswered={"run amd-smi static": "timeout"}) for n in range(20)))
     assert [one.kind for one in fleet.verdict.findings] == ["unknown"]
     assert fleet.verdict.nodes == ()
 
 
 def test_a_tool_that_hangs_on_one_node_is_told_of_it_and_drains_nothing() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(4):
         fleet.round(node("n3", unanswered={"run amd-smi static": "timeout", "read /x": "denied"}))
     assert fleet.said("n3") == ("unknown", "none")
@@ -228,7 +197,7 @@ def test_a_tool_that_hangs_on_one_node_is_told_of_it_and_drains_nothing() -> Non
 
 
 def test_a_node_without_any_gpu_has_lost_all() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round()
     for _ in range(2):
         fleet.round(node("n3", gpus=(), gpu_traits=()))
@@ -239,7 +208,7 @@ def test_a_node_without_any_gpu_has_lost_all() -> None:
 def test_nodes_that_were_bought_with_fewer_gpus_have_lost_none() -> None:
     base = fixture_record()
     four: dict[str, Any] = {"gpus": base.gpus[:4], "gpu_traits": base.gpu_traits[:4]}
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(3):
         fleet.round(node("n3", gpus=(), gpu_traits=()), node("n4", **four))
     assert [fleet.said(name) for name in ("n3", "n4")] == [("different", "none")] * 2
@@ -249,7 +218,7 @@ def test_nodes_that_were_bought_with_fewer_gpus_have_lost_none() -> None:
 
 
 def test_two_kinds_of_nodes_have_norms_of_their_own() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     others = [node(f"h{n}", fixture="h100-8gpu") for n in range(8)]
     for _ in range(3):
         fleet.round(*others)
@@ -257,7 +226,7 @@ def test_two_kinds_of_nodes_have_norms_of_their_own() -> None:
 
 
 def test_a_change_under_way_makes_nobody_odd() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     new = {**fixture_record().traits, "amdgpu": "6.16.0"}
     fleet.round(*(node(f"n{n}", traits=new) for n in range(9)))
     assert fleet.verdict.nodes == ()
@@ -265,7 +234,7 @@ def test_a_change_under_way_makes_nobody_odd() -> None:
 
 
 def test_no_record_is_not_known_and_never_drains() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round(node("n3", NOW, _FATAL))
     for _ in range(5):
         fleet.round(absent=["n3"], problems={"n3": "not a JSON text"})
@@ -274,7 +243,7 @@ def test_no_record_is_not_known_and_never_drains() -> None:
 
 
 def test_a_record_that_is_read_again_holds_for_a_while_and_proves_nothing_more() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     records = {f"n{n}": node(f"n{n}", NOW, *([_FATAL] if n == 3 else [])) for n in range(20)}
     said = []
     for after in (0, 300, 600, 1500):
@@ -284,7 +253,7 @@ def test_a_record_that_is_read_again_holds_for_a_while_and_proves_nothing_more()
 
 
 def test_a_clock_that_jumps_costs_its_own_node_alone() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     for _ in range(2):
         fleet.round()
         fleet.round(node("n3", fleet.at + 10**7), node("n4", 5))
@@ -297,15 +266,15 @@ def test_a_clock_that_jumps_costs_its_own_node_alone() -> None:
 def test_a_card_that_was_changed_is_news() -> None:
     base = fixture_record()
     known = tuple(replace(one, id=f"g-{n}") for n, one in enumerate(base.gpus))
-    fleet = _Fleet()
+    fleet = FleetRounds()
     fleet.round(node("n3", gpus=known))
     fleet.round(node("n3", gpus=(*known[:7], SeenGpu(known[7].bdf, known[7].chip, "g-new"))))
     assert fleet.said("n3") == ("different", "none")
-    assert "place 7" in fleet.verdict.nodes[0].reasons[0].message
+    assert "GPU 7 is not the card it was" in fleet.verdict.nodes[0].reasons[0].message
 
 
 def test_eight_spells_in_a_week_make_a_lemon() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     said = []
     for number in range(16):
         fleet.round(*([node("n3", NOW, _NARROW)] if number % 4 == 0 else []))
@@ -328,7 +297,7 @@ def _figures(random: Random, slow: dict[str, float], nodes: int = 40) -> dict[st
 
 
 def test_a_slow_gpu_is_tested_after_three_looks() -> None:
-    random, fleet = Random(3), _Fleet(40)
+    random, fleet = Random(3), FleetRounds(40)
     said = []
     for _ in range(3):
         values = _figures(random, {"n7": 0.9})
@@ -342,7 +311,7 @@ def test_a_slow_gpu_is_tested_after_three_looks() -> None:
 
 def test_a_look_at_the_suspects_alone_is_measured_by_the_look_at_all() -> None:
     """Eight nodes that are slow as a whole are as fast as each other."""
-    random, fleet = Random(4), _Fleet(40)
+    random, fleet = Random(4), FleetRounds(40)
     slow = {f"n{n}": 0.85 for n in range(8)}
     for looked in (range(40), range(8), range(8)):
         values = _figures(random, {})
@@ -352,7 +321,7 @@ def test_a_look_at_the_suspects_alone_is_measured_by_the_look_at_all() -> None:
 
 
 def test_one_good_look_ends_a_suspicion() -> None:
-    random, fleet = Random(5), _Fleet(40)
+    random, fleet = Random(5), FleetRounds(40)
     for slow in ({"n7": 0.9}, {"n7": 0.9}, {}, {"n7": 0.9}):
         values = _figures(random, slow)
         fleet.round(*(node(name, figures={"matmul_bf16_tflops": tuple(row)}) for name, row in values.items()))
@@ -361,7 +330,7 @@ def test_one_good_look_ends_a_suspicion() -> None:
 
 def test_figures_that_are_no_rates_and_too_few_nodes_are_not_judged() -> None:
     assert usual({f"n{n}": [1.0, 2.0] for n in range(4)}) is None
-    fleet = _Fleet(4)
+    fleet = FleetRounds(4)
     for _ in range(3):
         fleet.round(
             *(node(f"n{n}", figures={"matmul_bf16_tflops": (1.0 + n,) * 8, "heat_c": (9.0,) * 8}) for n in range(4))
@@ -406,8 +375,20 @@ def test_names_are_folded() -> None:
     assert folded([]) == ""
 
 
+def test_the_reason_to_name_is_the_gravest_that_is_enough_to_act() -> None:
+    fleet = FleetRounds()
+    for fatal in ((), (), (_FATAL,)):
+        fleet.round(node("n1", NOW, _NARROW, *fatal))
+    one = fleet.verdict.nodes[0]
+    assert (one.node_class, one.proposal, one.first.check) == ("certain", "drain", "pcie-link-narrow")
+    assert reason_of(one, NOW).startswith("rocdoctor: pcie-link-narrow [likely] ")
+    assert rows([one])[0].first == one.first
+    assert words_of(one.first).endswith("[pcie-link-narrow 3/3]")
+    assert 'check="pcie-link-narrow"' in metrics(fleet.verdict)
+
+
 def test_the_gravest_reason_stands_first() -> None:
-    fleet = _Fleet()
+    fleet = FleetRounds()
     odd: Sighting = sick("torch-import-fails")
     for _ in range(3):
         fleet.round(node("n1", NOW, odd, _NARROW, _FATAL), node("n2", NOW, odd))

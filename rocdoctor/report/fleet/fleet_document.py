@@ -70,7 +70,7 @@ def rows(nodes: Iterable[NodeVerdict]) -> list[FleetRow]:
     """Nodes by the check and the cause of their first reason, in the order given."""
     groups: dict[tuple[str, str], list[tuple[str, Reason]]] = {}
     for one in nodes:
-        reason = one.reasons[0]
+        reason = one.first
         groups.setdefault((reason.check, reason.cause), []).append((one.node, reason))
     return [FleetRow(tuple(node for node, _ in members), members[0][1]) for members in groups.values()]
 
@@ -80,9 +80,7 @@ def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
     if quiet:
         for one in found.nodes:
             if one.proposal != "none":
-                yield Para(
-                    (Code(one.node), "\t", one.proposal, "\t", words_of(one.reasons[0])), item=True, folded=False
-                )
+                yield Para((Code(one.node), "\t", one.proposal, "\t", words_of(one.first)), item=True, folded=False)
         return
     yield Title("rocdoctor fleet")
     yield Para(headline(found), bold=True)
@@ -116,7 +114,7 @@ def words_of(reason: Reason) -> str:
 
 def action_lines(plan: ActionPlan) -> list[str]:
     """What is held back and why, and whom others have drained, in lines."""
-    found = [f"{plan.ours} nodes are out for rocdoctor; at most {plan.cap} may be"]
+    found = [f"rocdoctor has {plan.ours} node{'s' * (plan.ours != 1)} out; it may have {plan.cap} out at most"]
     reasons: dict[str, list[str]] = {}
     for node, why_not in plan.held:
         reasons.setdefault(why_not, []).append(node)

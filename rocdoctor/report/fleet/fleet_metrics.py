@@ -29,7 +29,7 @@ def _lines(found: FleetVerdict) -> Iterator[str]:
         yield f"rocdoctor_fleet_findings{_labels(('kind', kind))} {count}"
     yield from _head("rocdoctor_node_verdict", "1 for each node of which there is anything to say.")
     for one in found.nodes:
-        first = one.reasons[0]
+        first = one.first
         labels = _labels(
             ("node", one.node),
             ("class", one.node_class),
