@@ -145,7 +145,8 @@ WantedBy=timers.target
 """
 
 _RULES = """\
-# Written by rocdoctor: alerts of what `rocdoctor fleet metrics STORE FILE.prom` writes.
+# Written by rocdoctor: alerts of what `rocdoctor fleet metrics STORE FILE.prom` writes. Shares and times are our
+# judgement: change them to what this site can bear.
 groups:
   - name: rocdoctor
     rules:
@@ -170,7 +171,7 @@ groups:
         labels:
           severity: warning
         annotations:
-          summary: "{{ $value | humanizePercentage }} of the nodes bring no record that can be read."
+          summary: "{{ $value | humanizePercentage }} of the nodes are not known."
       - alert: RocdoctorRoundOld
         expr: time() - rocdoctor_fleet_round_timestamp_seconds > 1800
         for: 5m

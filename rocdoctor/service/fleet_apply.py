@@ -51,7 +51,9 @@ class Acting:
         self.folder, self.run, self.on = folder, run, on
 
     def planned(self, found: FleetVerdict, limits: ActionLimits, now: int) -> ActionPlan:
-        """What would be done; asks and changes nothing. Raises UsageError."""
+        """What would be done; asks and changes nothing. Raises UsageError, also for a round that is too old."""
+        if now - found.at > _OLDEST_S:
+            raise UsageError(f"the last round is {(now - found.at) // 60} min old; run fleet tick first")
         engine = self.on.nodes_of(self._asked(list(self.on.ask)))
         if not engine:
             raise UsageError(f"{self.on.name}: {self.on.ask[0]} named no node")
@@ -65,8 +67,6 @@ class Acting:
         """Plan anew under the lock, and do it; (the plan, what failed). Raises UsageError."""
         with self._locked():
             at = int(time.time()) if now is None else now
-            if at - found.at > _OLDEST_S:
-                raise UsageError(f"the last round is {(at - found.at) // 60} min old; run fleet tick first")
             chosen = self.planned(found, limits, at)
             return chosen, self._done(chosen.calls, at)
 

@@ -92,6 +92,16 @@ def test_a_node_comes_back_after_a_record_of_this_boot_that_speaks_for_it() -> N
     assert back(replace(_verdict(), nodes=(watched,)), {"n05": NOW - 6000}) == []
 
 
+def test_a_node_stays_out_while_its_record_cannot_tell_of_what_it_was_drained_for() -> None:
+    long = "pcie-kernel-bandwidth-limited-and-a-long-name-more"
+    for check in ("ras-uncorrectable", long):
+        reason = f"rocdoctor: {check[:40]} [certain] 20261124T1340Z"
+        journal, engine = [Drained("n05", reason, NOW - 5000)], _engine(n05=reason)
+        for other, calls in ((check, 0), ("another-check", 1)):
+            found = replace(_verdict(), undecided={"n05": (other,)})
+            assert len(plan(found, engine, journal, _WIDE, NOW, {"n05": NOW - 6000}).calls) == calls, other
+
+
 def test_a_release_goes_through_where_drains_are_held() -> None:
     journal = [Drained(name, "rocdoctor: x", NOW - 5000) for name in ("n05", "n06")]
     engine = _engine(n05="rocdoctor: x", n06="rocdoctor: x")
@@ -244,6 +254,8 @@ def test_it_does_not_act_on_an_old_round_nor_twice_at_once(tmp_path: Path) -> No
     acting = Acting(tmp_path, _Slurm())
     with pytest.raises(UsageError, match="min old"):
         acting.apply(_verdict("n05"), ActionLimits(), NOW + 4000)
+    with pytest.raises(UsageError, match="min old"):
+        acting.planned(_verdict("n05"), ActionLimits(), NOW + 4000)
     with acting._locked(), pytest.raises(UsageError, match="another fleet apply"):
         acting.apply(_verdict("n05"), ActionLimits(), NOW)
 

@@ -219,6 +219,7 @@ def test_the_command_prints_what_kubectl_would_be_told(
         return Answer("q", "ok", rows.encode(), 0)
 
     monkeypatch.setattr("rocdoctor.service.fleet_apply.Acting.__init__.__defaults__", (answer, KUBERNETES))
+    monkeypatch.setattr("rocdoctor.cli.commands.fleet.time.time", lambda: NOW + 400.0)
     store = str(fleet_of(tmp_path / "fleet"))
     assert run(["fleet", "apply", store, "--on", "k8s", "--share", "20", "--rate", "100"]) == 0
     out, err = capsys.readouterr()

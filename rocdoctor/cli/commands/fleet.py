@@ -28,7 +28,7 @@ from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply", "emit"]
+Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit"]
 _RECORDS = "/shared/records"
 
 
@@ -65,11 +65,13 @@ def arguments(parser: ArgumentParser) -> None:
         choices=get_args(Action),
         help=told
         + "why: all about one node; page and metrics: write a file for people, for Prometheus; apply: drain; "
+        + "forget: with the next tick, what is kept of nodes that are gone or were rebuilt; "
         + "emit: write files for what runs record and gate",
     )
     add("store", metavar="STORE", help="folder of the fleet; emit: slurm, systemd or prometheus")
     told = (
-        "tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page, metrics, emit: where"
+        "tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why, forget: nodes; "
+        "page, metrics, emit: where"
     )
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
@@ -87,7 +89,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--records", metavar="DIR", help=f"emit: the folder that all nodes write to ({_RECORDS})")
     add("--program", metavar="PATH", help="emit: rocdoctor on the nodes (the one that runs now)")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    add("--quiet", action="store_true", help="nodes with something to do alone, a line each")
+    add("--quiet", action="store_true", help="print only nodes that need something done, one per line")
 
 
 def when(text: str) -> int:
@@ -114,10 +116,17 @@ def percent(text: str) -> float:
 
 def run(options: Options) -> int:
     """Do what was asked; 1 where a node is to be taken out."""
+    if options.format != "text" and options.action not in ("tick", "judge", "why"):
+        raise UsageError(f"{options.action} has no --{options.format}; tick, judge and why have")
     if options.action == "emit":
         return _emit(options)
     store = Store(Path(options.store))
     try:
+        if options.action == "forget":
+            return _forget(options, store)
+        if options.action == "apply" and options.undo:
+            store.safe()
+            return _apply(options, None)
         if options.action == "ingest":
             batch = _batch(options.inputs)
             store.keep(batch)
@@ -142,6 +151,21 @@ def run(options: Options) -> int:
         return _apply(options, found)
     _show(options, found)
     return EXIT_FINDINGS if any(one.proposal == "drain" for one in found.nodes) else 0
+
+
+def _forget(options: Options, store: Store) -> int:
+    if not options.inputs:
+        raise UsageError("forget takes names of nodes: rocdoctor fleet forget STORE NODE...")
+    last = store.again()
+    known = {*last.kinds, *(one.node for one in last.nodes)}
+    for name in options.inputs:
+        if name not in known:
+            raise UsageError(f"{name}: no record of this node ever came")
+    batch = Batch()
+    batch.forget = options.inputs
+    store.keep(batch)
+    output.note(f"the next tick forgets what is kept of {', '.join(options.inputs)}; records from then on count", "")
+    return 0
 
 
 def _batch(inputs: Sequence[str]) -> Batch:
@@ -185,19 +209,21 @@ def _rendered(options: Options, blocks: Document) -> str:
 def _why(options: Options, found: FleetVerdict) -> int:
     if len(options.inputs) != 1:
         raise UsageError("why takes the name of one node: rocdoctor fleet why STORE NODE")
-    one = next((one for one in found.nodes if one.node == options.inputs[0]), None)
-    if one is None:
-        output.line(f"{options.inputs[0]}: nothing speaks against it, or no record of it ever came")
-        return 0
+    name = options.inputs[0]
+    one = next((one for one in found.nodes if one.node == name), None)
+    if one is None and name not in found.kinds:
+        raise UsageError(f"{name}: no record of this node ever came")
     if options.format == "json":
         from rocdoctor.report.fleet.fleet_json import report
 
-        print_json({**report(found), "nodes": [each for each in report(found)["nodes"] if each["node"] == one.node]})
+        print_json({**report(found), "nodes": [each for each in report(found)["nodes"] if each["node"] == name]})
+    elif one is None:
+        output.line(f"{name}: nothing speaks against it")
     else:
         from rocdoctor.report.fleet.fleet_document import why
 
         output.show(_rendered(options, why(one)))
-    return EXIT_FINDINGS if one.proposal == "drain" else 0
+    return EXIT_FINDINGS if one is not None and one.proposal == "drain" else 0
 
 
 def _page(options: Options, found: FleetVerdict) -> int:
@@ -240,8 +266,8 @@ def _emit(options: Options) -> int:
     return 0
 
 
-def _apply(options: Options, found: FleetVerdict) -> int:
-    """Print the calls, or make them; 1 where one failed."""
+def _apply(options: Options, found: FleetVerdict | None) -> int:
+    """Print the calls, or make them; 1 where one failed. Without a verdict the last apply is taken back."""
     from rocdoctor.fleet.acting import ActionLimits
     from rocdoctor.fleet.engines import ENGINES
     from rocdoctor.report.fleet.fleet_document import action_lines
@@ -250,7 +276,7 @@ def _apply(options: Options, found: FleetVerdict) -> int:
     acting = Acting(Path(options.store), on=ENGINES[options.on])
     limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100)
     failed: list[str] = []
-    if options.undo:
+    if found is None:
         call, failed = acting.undo(do=options.yes)
         calls, said = [call] if call is not None else [], []
     else:

@@ -10,6 +10,7 @@ import pytest
 
 from rocdoctor.cli.main import run
 from rocdoctor.fleet.read_record import RecordReader
+from rocdoctor.fleet.store import Batch, Store
 from tests.fleet.kit import NOW, fleet_of, line, node, sick
 from tests.kit import ROOT
 
@@ -28,7 +29,7 @@ def test_the_page_of_a_terminal_begins_with_what_to_do(store: str, capsys: pytes
     assert "  n3  gpu 2: The sentence of ras-uncorrectable. [ras-uncorrectable 2/2]" in out
     assert "not a JSON text" in out
     assert "5.4.0-1; 6.8.0-71-generic on equal nodes" in out
-    assert "nobody is odd" in re.sub(r"\s+", " ", out)
+    assert "no node counts as odd" in re.sub(r"\s+", " ", out)
 
 
 def test_json_and_a_line_each(store: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,6 +54,10 @@ def test_the_past_and_one_node(store: str, capsys: pytest.CaptureFixture[str]) -
     assert "cause gpu-hardware-fault. This is enough to act." in re.sub(r"\s+", " ", capsys.readouterr().out)
     assert run(["fleet", "why", store, "n1"]) == 0
     assert "nothing speaks against it" in capsys.readouterr().out
+    assert run(["fleet", "why", store, "n1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nodes"] == []
+    assert run(["fleet", "why", store, "n100"]) == 2, "a node that nobody ever heard of"
+    assert run(["fleet", "page", store, "x.html", "--json"]) == 2
     assert run(["fleet", "judge", store, "--at", "1999-01-01"]) == 2
     assert run(["fleet", "judge", store, "--at", "yesterday"]) == 2
 
@@ -134,3 +139,30 @@ def test_a_key_that_others_may_read_is_none(tmp_path: Path, capsys: pytest.Captu
         key.chmod(mode)
         assert run(["record", "--from", _FIXTURE, "--node", "n", "--out", "-", "--key", str(key)]) == 2
         assert why in capsys.readouterr().err
+
+
+def test_a_node_that_is_gone_is_forgotten(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "forget", store, "n100"]) == run(["fleet", "forget", store]) == 2
+    batch = Batch()
+    batch.take(b"typo: {")
+    Store(Path(store)).tick(batch, NOW + 500)
+    assert run(["fleet", "forget", store, "n3", "typo"]) == 0
+    assert run(["fleet", "tick", store, "--at", str(NOW + 600)]) == 0
+    capsys.readouterr()
+    for _ in range(2):
+        run(["fleet", "judge", store, "--json"])
+        data = json.loads(capsys.readouterr().out)
+        assert data["total"] == 11
+        assert "n3" not in [one["node"] for one in data["nodes"]]
+
+
+def test_the_last_apply_is_taken_back_where_no_round_can_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = fleet_of(tmp_path / "fleet")
+    for one in (store / "rounds").iterdir():
+        one.write_bytes(b"x")
+    monkeypatch.setattr("rocdoctor.service.fleet_apply.Acting.undo", lambda self, do: (None, []))
+    assert run(["fleet", "apply", str(store)]) == 2
+    assert run(["fleet", "apply", str(store), "--undo"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
