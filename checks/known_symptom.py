@@ -30,7 +30,7 @@ from rocdoctor.model.subject import MACHINE
 
 def when_a_symptom_is_told(machine: Machine) -> Subjects[Remaining]:
     """The machine, when its text tells of a symptom whose causes stand in the table."""
-    surer = any(one.decides for one in told_causes(machine)) or said(machine, NO_REPORT)
+    surer = told_causes(machine) or said(machine, NO_REPORT)
     found = None if surer else remaining(machine)
     return [Selected(MACHINE, found)] if found is not None else NotApplicable("no known symptom in this evidence")
 

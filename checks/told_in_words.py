@@ -3,7 +3,7 @@
 Why
   Many reports hold no output of a program, but say what somebody tried: it works as root, on the host, with one card,
   with the former kernel, with less power, without the riser. Such a comparison tells causes apart that look alike in
-  messages. Where nothing else is found, descriptions count too: what fails, and what is named beside it.
+  messages. It counts only where both sides are told, and of the GPU, its driver or the program on it.
 
 Fix
   What is told does not prove it: run the commands at the end of the report first. Then do what the remedy says.
@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.texts.answers import fill
+from rocdoctor.insight.texts.answers import Applied, fill
 from rocdoctor.insight.texts.pasted import shown
-from rocdoctor.insight.texts.statements import ToldCause, told_causes
+from rocdoctor.insight.texts.statements import told_causes
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Selected
@@ -25,23 +25,23 @@ from rocdoctor.model.shell_command import shell_of_table
 from rocdoctor.model.subject import MACHINE
 
 
-def when_words_point_to_a_cause(machine: Machine) -> Subjects[tuple[ToldCause, ...]]:
-    """The machine, when sentences of its text compare conditions or describe what is known."""
+def when_words_point_to_a_cause(machine: Machine) -> Subjects[tuple[Applied, ...]]:
+    """The machine, when sentences of its text compare two conditions."""
     found = told_causes(machine)
-    return [Selected(MACHINE, found)] if found else NotApplicable("no known statement in words in this evidence")
+    return [Selected(MACHINE, found)] if found else NotApplicable("no known comparison in words in this evidence")
 
 
 @check(when_words_point_to_a_cause)
-def told_in_words(machine: Machine, found: tuple[ToldCause, ...]) -> Outcome:
+def told_in_words(machine: Machine, found: tuple[Applied, ...]) -> Outcome:
     return [_finding(one) for one in found]
 
 
-def _finding(one: ToldCause) -> Finding:
-    told, values = one.applied.answer, one.applied.values
+def _finding(one: Applied) -> Finding:
+    told, values = one.answer, one.values
     return finding(
         told.severity,
         fill(told.text, values),
-        evidence=shown(one.applied.messages),
+        evidence=shown(one.messages),
         fix=Fix(
             fill(told.fix, values),
             command=shell_of_table(told.command, **values),
@@ -52,6 +52,5 @@ def _finding(one: ToldCause) -> Finding:
         explains=told.explains,
         confidence="possible",
         finer=told.finer,
-        undecided=not one.decides,
-        decides=one.decides,
+        decides=True,
     )

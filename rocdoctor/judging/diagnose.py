@@ -22,7 +22,6 @@ from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Verdict
 
-_IN_WORDS = "told-in-words"  # what a writer tells of a machine goes before what a symptom leaves open
 _MOST_OPEN = 3  # causes
 _OF_TABLES = "known-message"  # the check that says what rows of the message tables say
 
@@ -67,7 +66,7 @@ def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
         explained[name] = {what for what in named if what in present and what != name}
     causes = [_cause(name, members, explained[name]) for name, members in groups.items()]
     if all(one.finding is not None and one.finding.undecided for one in causes):
-        return tuple(sorted(causes, key=lambda one: one.check != _IN_WORDS)[:_MOST_OPEN])
+        return tuple(causes[:_MOST_OPEN])
     follows = {name for name in groups if _explained_by_others(name, groups, explained)}
     standing = [cause for cause in causes if cause.cause not in follows] or causes
     return tuple(sorted(standing, key=_order))
@@ -126,4 +125,6 @@ def _order(one: Cause) -> tuple[int, int, bool, int, str]:
     entry = cause_entry(one.cause)
     rank_of = entry.rank if entry is not None else 0
     decides = one.finding is not None and one.finding.decides
-    return (SEVERITIES.index(one.severity), CONFIDENCES.index(one.confidence), not decides, -rank_of, one.cause)
+    # A comparison goes before other possible causes, how grave ever they would be.
+    severity = 0 if decides else SEVERITIES.index(one.severity)
+    return (severity, CONFIDENCES.index(one.confidence), not decides, -rank_of, one.cause)

@@ -51,11 +51,11 @@ def _statements(host: Host) -> tuple[Message, ...]:
     """What the writer tells in sentences: each kind once, at the sentence that carries it."""
     if "sentences" not in host.available():
         return ()
-    from rocdoctor.knowledge.messages.told import NAMED, NO_REPORT, report_marks, told_grammar, told_kinds, topic_names
+    from rocdoctor.knowledge.messages.told import NO_REPORT, TROUBLE, report_marks, told_grammar, told_kinds
     from rocdoctor.parsers.own.told_words import parse_sentence_lines
     from rocdoctor.parsers.prose.claims import claims_in
     from rocdoctor.parsers.prose.sentences import sentences_in
-    from rocdoctor.parsers.prose.statements import is_none, is_report, place_of, told_by
+    from rocdoctor.parsers.prose.statements import is_none, place_of, told_by, trouble_in
 
     grammar = told_grammar()
     claims = claims_in(grammar, sentences_in(parse_sentence_lines(host.ask("sentences").text)))
@@ -63,20 +63,17 @@ def _statements(host: Host) -> tuple[Message, ...]:
     if is_none(told, report_marks()):
         first = claims[0].sentence
         return (Message(NO_REPORT, first.line, first.text, {}, "now", narrated=True),)
-    if not is_report(told, report_marks()):
+    trouble = trouble_in(told, report_marks())
+    if trouble is None:
         return ()
-    found = []
+    sentence = claims[trouble].sentence
+    found = [Message(TROUBLE, sentence.line, sentence.text, {}, "now", narrated=True)]
     for kind in told_kinds():
         places = (place_of(one, told) for one in kind.patterns)
         at = next((place for place in places if place is not None), None)
         if at is not None:
             sentence = told.claims[at].sentence
             found.append(Message(kind.kind, sentence.line, sentence.text, {}, "now", narrated=True))
-    faults = any(one & report_marks().fault for one in told.names)
-    for name, at in sorted(told.first.items()) if faults else ():
-        if name in topic_names():
-            sentence = told.claims[at].sentence
-            found.append(Message(f"{NAMED}{name}", sentence.line, sentence.text, {}, "now", narrated=True))
     return tuple(found)
 
 

@@ -12,33 +12,32 @@ from rocdoctor.knowledge.messages.answers import When, when_of
 from rocdoctor.parsers.prose.claims import Grammar, grammar_of
 from rocdoctor.parsers.prose.statements import Pattern, ReportMarks, pattern_of
 
-NAMED = "names-"
-"""Begins the kinds of messages that say what a sentence mentions."""
 NO_REPORT = "told-no-report"
 """The sentences of the text are a page, a wish, a guess, advice, or tell of what is over."""
+
+TROUBLE = "told-trouble"
+"""A sentence tells of trouble of the machine that is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToldAnswer:
-    """A cause that a statement points to; without words of its own the general ones of the cause are said."""
+    """A cause that a statement points to; without a sentence of its own the general one of the cause is said."""
 
     cause: str
     text: str = ""
-    fix: str = ""
-    finer: str = ""
+    source: str = ""
     explains: tuple[str, ...] = ()
     when: When = field(default_factory=When)
 
 
 @dataclass(frozen=True, slots=True)
 class ToldKind:
-    """A kind of statement; ``decides``: it compares two conditions. ``despite``: what does not speak against it."""
+    """A comparison of two conditions; ``despite``: what does not speak against it."""
 
     kind: str
     means: str
     patterns: tuple[Pattern, ...]
     answers: tuple[ToldAnswer, ...]
-    decides: bool
     despite: tuple[str, ...]
     examples: tuple[str, ...]
     counters: tuple[str, ...]
@@ -54,25 +53,14 @@ def told_grammar() -> Grammar:
 def report_marks() -> ReportMarks:
     """Which meanings show whether a text is a report of trouble."""
     found = load_table("told_words")["reports"]
-    return ReportMarks(*(frozenset(words(found[one])) for one in ("fault", "trouble", "resolved", "reader", "writer")))
-
-
-@cache
-def told_topics() -> Mapping[str, Mapping[str, float]]:
-    """How much what is mentioned speaks for a cause: cause -> meaning -> weight."""
-    topics: Mapping[str, Mapping[str, float]] = load_table("told")["topics"]
-    return topics
-
-
-@cache
-def topic_names() -> frozenset[str]:
-    """The meanings that speak for a cause."""
-    return frozenset(name for weights in told_topics().values() for name in weights)
+    return ReportMarks(
+        *(frozenset(words(found[one])) for one in ("trouble", "resolved", "reader", "writer", "settled"))
+    )
 
 
 @cache
 def told_kinds() -> tuple[ToldKind, ...]:
-    """The kinds of statements, in the order in which they count."""
+    """The kinds of comparisons, in the order in which they count."""
     return tuple(_kind(row) for row in load_table("told")["statements"])
 
 
@@ -82,7 +70,6 @@ def _kind(row: Mapping[str, Any]) -> ToldKind:
         row["means"],
         tuple(pattern_of(one) for one in row["told"]),
         _answers(row.get("says", ())),
-        bool(row.get("decides", False)),
         words(row.get("despite")),
         words(row.get("example")),
         words(row.get("counter")),
@@ -94,8 +81,7 @@ def _answers(rows: Sequence[Mapping[str, Any]]) -> tuple[ToldAnswer, ...]:
         ToldAnswer(
             one["cause"],
             one.get("text", ""),
-            one.get("fix", ""),
-            one.get("finer", ""),
+            one.get("source", ""),
             words(one.get("explains")),
             when_of(one.get("when", {})),
         )

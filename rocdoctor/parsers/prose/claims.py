@@ -5,6 +5,9 @@ by its words and what negates them, and conditions ("as root", "in the container
 its own goes with the next outcome of its sentence, or with the one before where nothing follows: "it works, but only as
 root". A negated condition is its opposite: "without the riser".
 
+Only the machine counts: its GPU, its driver, the program on it. A part speaks of it that names one of them, or that
+names nothing else ("it fails", "without sudo: denied") behind a part that does. "My browser crashes" is nobody's sign.
+
 Not claimed is what somebody guesses, asks, wishes, advises or tells of long ago.
 """
 
@@ -27,6 +30,16 @@ _REACH = 3  # words between what negates and what is negated
 _CONDITION_REACH = 2
 _JOINS = "but while whereas although though however yet and then so because still otherwise until unless instead"
 _SPLITS = frozenset((*BREAKS, *_JOINS.split(), "->", "=>", "\u2192"))
+_OTHERS = "the a an my our his her their its your this that he she you somebody someone"
+_DETERMINERS = frozenset(_OTHERS.split())
+_PEOPLE = frozenset(("i", "we"))
+_NO_NAMES = "it they these those which who everything all none one always still often also even just only never now"
+_NOT_SUBJECTS = _DETERMINERS | _PEOPLE | frozenset((*_NO_NAMES.split(), "sometimes", "then", "again"))
+_BEFORE_PLACES = "in on at with for from to by into under over since after before during of"
+_PREPOSITIONS = frozenset(_BEFORE_PLACES.split())
+_BEFORE_VERBS = "is are was were gets got can does did has had will always still often also even"
+_AUXILIARIES = frozenset(_BEFORE_VERBS.split())
+_SAYS_NOTHING = ("not", "without", "same", "first-person", "reader")
 _FOLLOWS = frozenset(
     ("only", "if", "when", "whenever", "once", "after", "since", "until", "unless", "without", "with", "as")
 )
@@ -40,6 +53,9 @@ class Grammar:
     conditions: frozenset[str]
     opposites: Mapping[str, str]
     voices: Mapping[Voice, frozenset[str]] = field(default_factory=dict)
+    machine: frozenset[str] = frozenset()  # meanings that name the machine; none: every part speaks of it
+    others: frozenset[str] = frozenset()  # meanings that name something else
+    troubles: frozenset[str] = frozenset()  # meanings that count only where a part speaks of the machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,7 @@ class Utterance:
     good: frozenset[str] = frozenset()
     bad: frozenset[str] = frozenset()
     same: frozenset[str] = frozenset()
+    about: bool = True  # its last part speaks of the machine
 
 
 @dataclass(slots=True)
@@ -67,10 +84,11 @@ class _Part:
     outcome: Outcome | None = None
     conditions: tuple[str, ...] = ()
     inverted: bool = False  # "unless", "otherwise"
+    about: bool = True  # it speaks of the machine
 
 
 def grammar_of(table: Mapping[str, Mapping[str, object]]) -> Grammar:
-    """A grammar of the keys ``words``, ``conditions`` (pairs of names) and ``voices`` of a table."""
+    """A grammar of the keys ``words``, ``conditions`` (pairs of names), ``voices`` and ``subjects`` of a table."""
     written = {name: [str(one) for one in _listed(value)] for name, value in table["words"].items()}
     opposites: dict[str, str] = {}
     for one, other in table["conditions"].items():
@@ -79,7 +97,17 @@ def grammar_of(table: Mapping[str, Mapping[str, object]]) -> Grammar:
     voices: dict[Voice, frozenset[str]] = {
         name: frozenset(map(str, _listed(table["voices"].get(name, [])))) for name in _VOICES
     }
-    return Grammar(phrases_of(written), frozenset(opposites), opposites, voices)
+    of = {name: frozenset(map(str, _listed(value))) for name, value in table.get("subjects", {}).items()}
+    none: frozenset[str] = frozenset()
+    return Grammar(
+        phrases_of(written),
+        frozenset(opposites),
+        opposites,
+        voices,
+        of.get("machine", none),
+        of.get("others", none),
+        of.get("troubles", none),
+    )
 
 
 def _listed(value: object) -> Sequence[object]:
@@ -88,11 +116,20 @@ def _listed(value: object) -> Sequence[object]:
 
 def claims_in(grammar: Grammar, sentences: Iterable[Sentence]) -> tuple[Utterance, ...]:
     """What each sentence claims."""
-    return tuple(claim_of(grammar, one) for one in sentences)
+    found: list[Utterance] = []
+    for one in sentences:
+        found.append(claim_of(grammar, one, found[-1].about if found else _begins(grammar, one)))
+    return tuple(found)
 
 
-def claim_of(grammar: Grammar, sentence: Sentence) -> Utterance:
-    """What one sentence claims."""
+def _begins(grammar: Grammar, first: Sentence) -> bool:
+    """Whether a text begins with the machine, though it is named late: "As root it works, as my user no GPU"."""
+    names = {one.name for one in mentions_in(grammar.phrases, first.words)}
+    return bool(names & grammar.machine) and not names & grammar.others
+
+
+def claim_of(grammar: Grammar, sentence: Sentence, about: bool = False) -> Utterance:
+    """What one sentence claims; ``about``: the sentence before it speaks of the machine."""
     words = sentence.words
     mentions = mentions_in(grammar.phrases, words)
     names = frozenset(one.name for one in mentions)
@@ -100,8 +137,13 @@ def claim_of(grammar: Grammar, sentence: Sentence) -> Utterance:
     parts = _parts(words)
     for part in parts:
         inside = [one for one in mentions if part.first <= one.first < part.end]
-        part.outcome = None if part.inverted else _outcome(grammar, inside)
-        part.conditions = tuple(_conditions(grammar, words, part, inside, mentions))
+        about = part.about = _about(grammar, words, part, inside, about)
+        part.outcome = None if part.inverted or not about else _outcome(grammar, inside)
+        part.conditions = tuple(_conditions(grammar, part, inside, mentions)) if about or not _ended(inside) else ()
+    strange = [one for one in parts if not one.about]
+    names -= grammar.troubles - {
+        one.name for one in mentions if not any(each.first <= one.first < each.end for each in strange)
+    }
     good, bad, same = set[str](), set[str](), set[str]()
     by: Mapping[Outcome, set[str]] = {"good": good, "bad": bad, "same": same}
     for outcome, conditions in _attached(grammar, parts):
@@ -112,10 +154,51 @@ def claim_of(grammar: Grammar, sentence: Sentence) -> Utterance:
     }
     if any(one.outcome == "same" and not one.conditions for one in parts):
         same.update(good | bad)
-    if _apart(words):
+    if _apart(words) and any(one.about for one in parts):
         names |= {"slowness"}
     outcomes: frozenset[Outcome] = frozenset(part.outcome for part in parts if part.outcome is not None)
-    return Utterance(sentence, voice, names, outcomes, frozenset(good), frozenset(bad - good), frozenset(same))
+    return Utterance(sentence, voice, names, outcomes, frozenset(good), frozenset(bad - good), frozenset(same), about)
+
+
+def _about(grammar: Grammar, words: Sequence[Word], part: _Part, inside: Sequence[Mention], before: bool) -> bool:
+    """Whether a part speaks of the machine: it names it, or names nothing else behind a part that does."""
+    names = {one.name for one in inside}
+    if not grammar.machine or names & grammar.others:
+        return not grammar.machine
+    if names & grammar.machine:
+        return True
+    conditions = [one for one in inside if one.name in grammar.conditions]
+    known = {one.first for one in inside if one.name not in _SAYS_NOTHING}
+    known |= {at for one in conditions for at in range(one.first, one.end + 1)}
+    return (
+        before
+        and not _bare_subject(words, part, inside)
+        and not any(
+            (
+                words[at].text in _DETERMINERS
+                and at + 1 not in known
+                and (at == 0 or words[at - 1].text not in _PREPOSITIONS)
+            )
+            or (words[at].text in _PEOPLE and not conditions)
+            for at in range(part.first, part.end)
+        )
+    )
+
+
+def _bare_subject(words: Sequence[Word], part: _Part, inside: Sequence[Mention]) -> bool:
+    """Whether an unknown name does something at the begin of a part, or behind its condition: "pip fails"."""
+    led = {at for one in inside if one.name not in ("good", "bad", "same", "not") for at in range(one.first, one.end)}
+    at = next((at for at in range(part.first, part.end) if at not in led), part.end)
+    subject = words[at].text.partition("'")[0] if at < part.end else ""  # it's
+    if not subject[:1].isalpha() or subject in _NOT_SUBJECTS or subject.endswith("ly"):
+        return False
+    verb = at + 2 if at + 1 < part.end and words[at + 1].text in _AUXILIARIES else at + 1
+    return any(one.first in (at + 1, verb) and one.name in ("good", "bad", "not") for one in inside)
+
+
+def _ended(inside: Sequence[Mention]) -> bool:
+    """Whether a part has an outcome of its own."""
+    return any(one.name in ("good", "bad", "same") for one in inside)
 
 
 def _apart(words: Sequence[Word]) -> bool:
@@ -185,9 +268,7 @@ def _longest(inside: Sequence[Mention], of: frozenset[str]) -> list[Mention]:
     ]
 
 
-def _conditions(
-    grammar: Grammar, words: Sequence[Word], part: _Part, inside: Sequence[Mention], every: Sequence[Mention]
-) -> Iterable[str]:
+def _conditions(grammar: Grammar, part: _Part, inside: Sequence[Mention], every: Sequence[Mention]) -> Iterable[str]:
     for one in inside:
         if one.name not in grammar.conditions:
             continue

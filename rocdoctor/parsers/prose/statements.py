@@ -57,13 +57,16 @@ def pattern_of(written: str) -> Pattern:
 
 @dataclass(frozen=True, slots=True)
 class ReportMarks:
-    """Meanings that tell of trouble, that it is over or none, and of whom a sentence speaks."""
+    """Meanings that tell of trouble, that it is over or none, and of whom a sentence speaks.
 
-    fault: frozenset[str]
+    ``settled``: it is over where no comparison is made by the sentence, and neither trouble nor a question follows.
+    """
+
     trouble: frozenset[str]
     resolved: frozenset[str]
     reader: frozenset[str]
     writer: frozenset[str]
+    settled: frozenset[str] = _NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Account:
     """The claims of a text: of each sentence what it mentions, and the comparisons of all.
 
     ``names`` are of sentences that tell what is so, empty for others; ``around`` those of the sentences near it, with
-    what questions name. ``first``: the first sentence that tells or asks of a meaning.
+    what questions name; ``every`` those of all.
     """
 
     claims: tuple[Utterance, ...]
@@ -79,7 +82,6 @@ class Account:
     around: tuple[frozenset[str], ...]
     every: frozenset[str]
     compared: Mapping[str, frozenset[str]]
-    first: Mapping[str, int]
 
 
 def told_by(claims: Sequence[Utterance], opposites: Mapping[str, str]) -> Account:
@@ -91,6 +93,7 @@ def told_by(claims: Sequence[Utterance], opposites: Mapping[str, str]) -> Accoun
             sides["bad"] |= claim.bad
             sides["same"] |= claim.same
     ineffective = sides["same"] | {opposites[name] for name in sides["same"] if name in opposites}
+    ineffective |= {name for name in sides["good"] if opposites.get(name) in sides["good"]}
     compared = {side: frozenset(found - ineffective) for side, found in sides.items()}
     said = [one.names.difference(_OUTCOMES, sides["same"]) for one in claims]
     tells = [one.voice == "tells" for one in claims]
@@ -100,11 +103,7 @@ def told_by(claims: Sequence[Utterance], opposites: Mapping[str, str]) -> Accoun
         for one, each, claim, tell in zip(names, said, claims, tells, strict=True)
     ]
     around = [_NONE.union(*heard[max(at - _NEAR, 0) : at + _NEAR + 1]) for at in range(len(heard))]
-    first: dict[str, int] = {}
-    for at, one in enumerate(heard):
-        for name in one:
-            first.setdefault(name, at)
-    return Account(tuple(claims), tuple(names), tuple(around), frozenset(first), compared, first)
+    return Account(tuple(claims), tuple(names), tuple(around), _NONE.union(*heard), compared)
 
 
 def place_of(pattern: Pattern, told: Account) -> int | None:
@@ -133,9 +132,10 @@ def _carrier(pattern: Pattern, told: Account) -> int:
     return 0
 
 
-def is_report(told: Account, marks: ReportMarks) -> bool:
-    """Whether somebody tells of trouble that is there: no page, no wish, no advice to others, nothing that is over."""
-    return any(one & marks.trouble for one in told.names) and not is_none(told, marks)
+def trouble_in(told: Account, marks: ReportMarks) -> int | None:
+    """The sentence (its place) that tells of trouble that is there; None in a page, a wish, and where it is over."""
+    at = next((at for at, one in enumerate(told.names) if one & marks.trouble), None)
+    return None if at is not None and is_none(told, marks) else at
 
 
 def is_none(told: Account, marks: ReportMarks) -> bool:
@@ -145,7 +145,22 @@ def is_none(told: Account, marks: ReportMarks) -> bool:
     every = [one.names for one in told.claims]
     voices = [one.voice for one in told.claims]
     unlike = sum(1 if one in ("advises", "wishes") else 0.5 for one in voices if one in _UNLIKE)
-    if any(one & marks.resolved for one in every) or (unlike and unlike >= voices.count("tells")):
+    over = any(one & marks.resolved for one in every) or _settled(told, marks)
+    if over or (unlike and unlike >= voices.count("tells")):
         return True
     addressed = sum(bool(one & marks.reader) for one in every)
     return not any(one & marks.writer for one in every) and (2 * addressed >= len(every) or len(every) > _SHORT)
+
+
+def _settled(told: Account, marks: ReportMarks) -> bool:
+    """Whether the last word on the trouble is that it works."""
+    last = next((at for at in range(len(told.claims) - 1, -1, -1) if told.claims[at].names & marks.settled), None)
+    if last is None:
+        return False
+    one, later = told.claims[last], told.claims[last + 1 :]
+    compares = bool(one.good or one.bad)
+    return (
+        one.voice != "guesses"
+        and not compares
+        and not any(each.voice == "asks" or "bad" in each.outcomes for each in later)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.parsers.prose.claims import Utterance, claim_of, grammar_of
+from rocdoctor.parsers.prose.claims import Utterance, claim_of, claims_in, grammar_of
 from rocdoctor.parsers.prose.sentences import sentences_in
 
 _GRAMMAR = grammar_of(
@@ -83,3 +83,55 @@ def test_two_speeds_far_apart_tell_of_slowness() -> None:
     assert "slowness" in _claim("The first card gets 26 GB/s and the second 3 GB/s.").names
     assert "slowness" not in _claim("The first card gets 26 GB/s and the second 24 GB/s.").names
     assert "slowness" not in _claim("The first card gets 26 GB/s and has 3 GB.").names
+
+
+_OF_A_MACHINE = grammar_of(
+    {
+        "words": {
+            "good": ["work~", "fine"],
+            "bad": ["fail~", "crash~", "cannot"],
+            "same": [],
+            "not": ["not"],
+            "without": ["without"],
+            "root": ["as root"],
+            "user": ["as my user", "as user"],
+            "gpu": ["gpu", "torch"],
+            "others": ["editor"],
+            "known": ["job"],
+        },
+        "conditions": {"root": "user"},
+        "voices": {},
+        "subjects": {"machine": ["gpu"], "others": ["others"], "troubles": ["bad"]},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcomes"),
+    [
+        ("The GPU fails.", {"bad"}),
+        ("My browser crashes.", set()),
+        ("The GPU works. It fails as user.", {"good", "bad"}),
+        ("The GPU works. pip fails.", {"good"}),
+        ("The GPU works. As my user crontab fails.", {"good"}),
+        ("The GPU works. It's fine, it still fails.", {"good", "bad"}),
+        ("As root it works, as my user the GPU fails.", {"good", "bad"}),
+        ("The GPU works. My browser crashes.", {"good"}),
+        ("The GPU works, but my browser crashes.", {"good"}),
+        ("The GPU works, but the editor for GPU code crashes.", {"good"}),
+        ("The browser is new. It crashes.", set()),
+        ("The browser is new, it crashes. The GPU works.", {"good"}),
+        ("The GPU works as root. As my user: fails.", {"good", "bad"}),
+        ("The GPU works. The job fails.", {"good", "bad"}),
+        ("The GPU works. I cannot decide.", {"good"}),
+        ("The GPU works. It fails in my kitchen.", {"good", "bad"}),
+    ],
+)
+def test_only_what_is_said_of_the_machine_has_an_outcome(text: str, outcomes: set[str]) -> None:
+    claims = claims_in(_OF_A_MACHINE, sentences_in([(1, text)]))
+    assert set().union(*(one.outcomes for one in claims)) == outcomes
+
+
+def test_a_strange_part_gives_no_condition_and_names_no_trouble() -> None:
+    (claim,) = claims_in(_OF_A_MACHINE, sentences_in([(1, "As user my browser crashes.")]))
+    assert (claim.good, claim.bad, claim.names, claim.about) == (frozenset(), frozenset(), frozenset({"user"}), False)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from rocdoctor.parsers.prose.claims import Outcome, Utterance, Voice
 from rocdoctor.parsers.prose.sentences import Sentence
-from rocdoctor.parsers.prose.statements import ReportMarks, is_report, pattern_of, place_of, told_by
+from rocdoctor.parsers.prose.statements import ReportMarks, pattern_of, place_of, told_by, trouble_in
 
 _MARKS = ReportMarks(
-    frozenset({"bad"}), frozenset({"bad", "slow"}), frozenset({"over"}), frozenset({"you"}), frozenset({"me"})
+    frozenset({"bad", "slow"}),
+    frozenset({"over"}),
+    frozenset({"you"}),
+    frozenset({"me"}),
+    settled=frozenset({"works now"}),
 )
 
 
@@ -58,6 +62,7 @@ def test_a_comparison_is_found_wherever_it_stands() -> None:
     assert _place("good:root *card", _claim("card"), _claim(good="root")) == 1
     assert _place("good:root", _claim(good="user")) is None
     assert _place("good:root", _claim(good="root"), _claim(same="user")) is None, "it makes no difference"
+    assert _place("good:root", _claim(good="root"), _claim(good="user")) is None, "it works on both sides"
 
 
 def test_questions_name_things_and_tell_nothing() -> None:
@@ -68,7 +73,7 @@ def test_questions_name_things_and_tell_nothing() -> None:
 
 
 def _report(*claims: Utterance) -> bool:
-    return is_report(told_by(claims, {}), _MARKS)
+    return trouble_in(told_by(claims, {}), _MARKS) is not None
 
 
 def test_a_report_tells_of_trouble_that_is_there() -> None:
@@ -84,3 +89,12 @@ def test_a_long_text_without_its_writer_is_no_report() -> None:
     long = [_claim("x")] * 7
     assert not _report(_claim(outcomes=("bad",)), *long)
     assert _report(_claim("me", outcomes=("bad",)), *long)
+
+
+def test_relief_is_the_end_where_nothing_follows_and_nothing_is_compared() -> None:
+    trouble, relief = _claim("card", outcomes=("bad",)), _claim("works now")
+    assert not _report(trouble, relief)
+    assert _report(relief, trouble), "trouble follows"
+    assert _report(trouble, relief, _claim("x", voice="asks")), "a question follows"
+    assert _report(trouble, _claim("works now", good="root")), "one side of a comparison"
+    assert _report(trouble, _claim("card"), _claim("works now", voice="guesses"))
