@@ -16,13 +16,18 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.texts.pasted import said, shown, when_said
-from rocdoctor.judging.check import Fix, Outcome, check, warning
+from rocdoctor.judging.check import Fix, Outcome, check, not_applicable, warning
+from rocdoctor.knowledge.messages.told import TROUBLE
 from rocdoctor.model.facts import Machine
+
+_NAMES = ("mentions-", "sign-domain", "sign-amd", "sign-nvidia", "sign-of-", "told-")  # kinds that tell of no trouble
 
 
 @check(when_said("mentions-riser"), cause="pcie-link-degraded")
 def riser_message(machine: Machine) -> Outcome:
     messages = said(machine, "mentions-riser")
+    if not said(machine, TROUBLE) and all(one.kind.startswith(_NAMES) for one in machine.messages):
+        return not_applicable("a riser is named, and no trouble")
     return warning(
         "The card is connected through a riser or adapter, which often makes the PCIe link narrow, slow or unreliable.",
         evidence=shown(messages),
