@@ -16,7 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.torch_stack import any_wheel_index, local_part, wheel_index
+from rocdoctor.insight.software.torch_command import build_for_any
+from rocdoctor.insight.software.torch_stack import any_wheel_index, local_part
 from rocdoctor.insight.texts.commands import misses_gpu, packages_of, shown_command, when_commands
 from rocdoctor.insight.texts.pasted import gpu_words, said, shown, vendors
 from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
@@ -57,7 +58,6 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
     symptoms = said(machine, *_SYMPTOMS)
     if not (misses_gpu(machine) or symptoms) or (build == "default" and one.program == "pip"):
         return None  # pip's own index is judged by torch-sees-no-gpu-message
-    index = next((found for gpu in machine.gpus if gpu.vendor == mine and (found := wheel_index(gpu))), None)
     name = {"cuda": "a CUDA", "cpu": "a CPU-only", "rocm": "a ROCm", "default": "the CUDA"}[build]
     wanted = "ROCm" if mine == "amd" else "CUDA"
     return error(
@@ -69,7 +69,7 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
                 "; conda's channel pytorch has no ROCm builds, so use pip inside the environment"
                 * (one.program == "conda")
             ),
-            command=install_torch(index or any_wheel_index(mine)),
+            command=build_for_any(machine, seen).command or install_torch(any_wheel_index(mine)),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),
@@ -90,7 +90,7 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
         fix=Fix(
             "Name the ROCm index alone with --index-url for torch, torchvision and torchaudio, or pin a version that "
             "it has, with its label (+rocm...); reinstall what is there",
-            command=install_torch(any_wheel_index("amd")),
+            command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd")),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.torch_command import build_for_any
 from rocdoctor.insight.software.torch_stack import any_wheel_index, label_backend
 from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
 from rocdoctor.judging.check import Confidence, Finding, Fix, Outcome, Severity, check, error, finding
@@ -52,7 +53,9 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
     together = Fix(
         "Reinstall torch, torchvision and torchaudio together: matching versions, in one command, from one wheel index "
         "(the same CUDA or ROCm flavour)",
-        command=install_torch(any_wheel_index("amd") if vendors(machine) == {"amd"} else "INDEX_OF_YOUR_FLAVOUR"),
+        command=(build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd")))
+        if vendors(machine) == {"amd"}
+        else install_torch("INDEX_OF_YOUR_FLAVOUR"),
         safety="risky",
         verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',
     )

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.insight.software.torch_stack import backend, reinstall, wheel_index
+from rocdoctor.insight.software.torch_command import build_for_any
+from rocdoctor.insight.software.torch_stack import backend
 from rocdoctor.insight.texts.pasted import first_value, gpu_words, in_container, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, not_applicable, warning
 from rocdoctor.knowledge.lookup import cuda_min_driver
@@ -54,8 +55,7 @@ def _release(machine: Machine) -> str:
 
 def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Finding:
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == "amd"]
-    index = next((found for gpu in gpus if (found := wheel_index(gpu))), None)
-    fix = reinstall(index)
+    fix = build_for_any(machine, ("amd",))
     which = f" ({gpu_words(gpus)})" if gpus else ""
     return error(
         f"{_release(machine)} is a CUDA build for NVIDIA GPUs, but this machine has an AMD GPU{which}: no driver can "
@@ -76,15 +76,13 @@ def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Findi
 def _no_gpu_support(machine: Machine, messages: tuple[Message, ...]) -> Finding:
     here = vendors(machine)
     built = backend(machine.torch)
-    gpus = [gpu for gpu in machine.gpus if gpu.vendor in here]
     sure = any("sure" not in one.values for one in messages)
-    index = next((found for gpu in gpus if (found := wheel_index(gpu))), None)
     wanted = "ROCm" if here == {"amd"} else "CUDA" if here == {"nvidia"} else "CUDA (NVIDIA) or ROCm (AMD)"
     known_build = f", built for {built.value}" if isinstance(built, Known) and built.value != "cpu" else ""
     text = f"{_release(machine)}{known_build} is a build without GPU support (CPU-only), so it cannot use a GPU."
     if not sure:
         text = f"{_release(machine)} cannot use a GPU: it is a CPU-only build, or it sees no device."
-    fix = reinstall(index)
+    fix = build_for_any(machine, here)
     return (error if sure and here else warning)(
         text,
         evidence=shown(messages),

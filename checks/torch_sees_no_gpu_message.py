@@ -16,14 +16,13 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.torch_command import build_for_any, right_build
 from rocdoctor.insight.software.torch_stack import (
     VENDOR_OF,
     WORDS,
     any_wheel_index,
     backend,
     for_training,
-    reinstall,
-    wheel_index,
 )
 from rocdoctor.insight.texts.pasted import first_value, gpu_words, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
@@ -54,7 +53,6 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         if option == "--extra-index-url"
         else ("without the index of the ROCm builds")
     )
-    fit = next((found for gpu in machine.gpus if gpu.vendor == "amd" and (found := wheel_index(gpu))), None)
     wheel = f"Python {python}" if python else "the Python version in use"
     return warning(
         f"torch sees no GPU, and it was installed {how}: pip probably took the CPU or CUDA build, not a ROCm build.",
@@ -62,7 +60,7 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         fix=Fix(
             "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
             f"--index-url from one ROCm index that has wheels for {wheel}",
-            command=install_torch(fit or any_wheel_index("amd")),
+            command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd")),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),
@@ -83,7 +81,7 @@ def _cpu_only(machine: Machine, messages: tuple[Message, ...], cards: list[Gpu])
     return warning(
         f"torch {version} is a CPU-only build: it sees no GPU, whatever the driver of the {gpu_words(cards)} does.",
         evidence=(cite(machine.torch.version), *shown(messages[:1])),
-        fix=reinstall(wheel_index(cards[0])),
+        fix=right_build(machine, cards[0]),
         confidence="likely",
         explains=("gpu-arch-not-built",),
     )
@@ -95,7 +93,7 @@ def _other_vendor(machine: Machine, messages: tuple[Message, ...], cards: list[G
         f"torch {version} is a {word} build and sees no GPU: whatever the driver does, the {gpu_words(cards)} needs a "
         f"{WORDS['rocm' if cards[0].vendor == 'amd' else 'cuda']} build.",
         evidence=(cite(machine.torch.version), *shown(messages[:1])),
-        fix=reinstall(wheel_index(cards[0])),
+        fix=right_build(machine, cards[0]),
         confidence="likely",
         explains=("gpu-arch-not-built", "driver-too-old"),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rocdoctor.host.base import NEW_ENVIRONMENT
-from rocdoctor.insight.gpus.access import is_wsl
+from rocdoctor.insight.gpus.access import enclosure, is_wsl
+from rocdoctor.insight.gpus.nvidia import is_server_part
+from rocdoctor.insight.gpus.presence import is_driven, of_vendor
 from rocdoctor.insight.software.torch_stack import (
     SELECTOR_PAGE,
     compute_gpus,
@@ -18,7 +20,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.software.compat import driver_package, driver_supports, series, torch_releases
 from rocdoctor.knowledge.software.wheel_indexes import install_torch
-from rocdoctor.model.evidence import NOT_ASKED, Known, value_or
+from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Fix
 from rocdoctor.model.shell_command import ShellCommand, fits, joined, shell
@@ -37,6 +39,40 @@ def pythons() -> tuple[str, ...]:
 def driver_version(machine: Machine, driver: str) -> str:
     """The release of a packaged kernel driver (amdgpu, nvidia); "" where it is not known."""
     return value_or(machine.drivers.get(driver, {}).get("version", NOT_ASKED), "")
+
+
+def nvidia_route(machine: Machine, *, kernel: str = "", today: str = "") -> install.DriverRoute | Unknown:
+    """The route to the driver of the NVIDIA GPUs, for checks and set-up.
+
+    ``kernel``: its release as a word of commands; ``today``: the day by which the ends of branches are judged.
+    """
+    return install.nvidia_driver(
+        install.distribution(machine.os),
+        _lowest_capability(machine),
+        kernel=kernel,
+        container=enclosure(machine) or ("wsl" if is_wsl(machine) else "none"),
+        secure_boot=value_or(machine.kernel.secure_boot, None),
+        arch=value_or(machine.cpus.arch, "x86_64"),
+        server=any(is_server_part(gpu) for gpu in of_vendor(machine, "nvidia")),
+        today=today,
+    )
+
+
+def nvidia_release(machine: Machine, today: str = "") -> str:
+    """The NVIDIA driver that torch will meet: the one that is there, else the oldest that set-up can bring.
+
+    "" where a driver is bound whose release is not known, or where nobody knows whether one is.
+    """
+    cards, there = of_vendor(machine, "nvidia"), driver_version(machine, "nvidia")
+    if there or not cards or any(is_driven(gpu) is not False for gpu in cards):
+        return there
+    route = nvidia_route(machine, today=today)
+    return route.least if isinstance(route, install.DriverRoute) else ""
+
+
+def _lowest_capability(machine: Machine) -> str | None:
+    """The oldest card decides which driver and which wheel all of them can use."""
+    return next((one.capability for one in install.training_targets(machine.gpus) if one.vendor == "nvidia"), None)
 
 
 def rocm_wheel(
@@ -66,8 +102,8 @@ def wheel_of(machine: Machine, gpu: Gpu) -> install.WheelIndex | None:
     if value_or(machine.cpus.arch, "x86_64") != "x86_64":
         return None
     if gpu.vendor == "nvidia":
-        capability = value_or(gpu.compute_capability, "")
-        return install.cuda_wheel(capability, python, driver_version(machine, "nvidia")) if capability else None
+        capability = _lowest_capability(machine) or value_or(gpu.compute_capability, "")
+        return install.cuda_wheel(capability, python, nvidia_release(machine)) if capability else None
     beside = [one for one in compute_gpus(machine, "amd") if for_training(one) and isinstance(one.gfx, Known)]
     targets = tuple(dict.fromkeys(value_or(one.gfx, "") for one in [gpu, *beside]))
     found = rocm_wheel(machine, targets, python) or rocm_wheel(machine, targets[:1], python)
@@ -82,10 +118,18 @@ def install_command(machine: Machine, gpu: Gpu) -> ShellCommand:
 
 def right_build(machine: Machine, gpu: Gpu) -> Fix:
     """The fix for a torch that was built for something else: the build that set-up proposes, in its place."""
-    return _with_command(reinstall(wheel_index(gpu)), _command(machine, gpu, replaces=True))
+    return _with_command(_command(machine, gpu, replaces=True))
 
 
-def _with_command(fix: Fix, command: ShellCommand) -> Fix:
+def build_for_any(machine: Machine, vendors: Collection[str]) -> Fix:
+    """The same for the first GPU of these vendors that the tables have a build for, cards before integrated ones."""
+    mine = sorted((gpu for gpu in machine.gpus if gpu.vendor in vendors), key=lambda one: not for_training(one))
+    commands = (_command(machine, gpu, replaces=True) for gpu in mine)
+    return _with_command(next(filter(None, commands), ShellCommand()))
+
+
+def _with_command(command: ShellCommand) -> Fix:
+    fix = reinstall(None)
     if not command:
         return fix
     return Fix(
@@ -99,12 +143,16 @@ def _with_command(fix: Fix, command: ShellCommand) -> Fix:
 def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     wheel = wheel_of(machine, gpu)
     if wheel is None:
-        index = wheel_index(gpu, driver_version(machine, "nvidia"))
+        index = wheel_index(gpu, nvidia_release(machine))
         return install_torch(index, how="reinstall" if replaces else "install")
-    path, install_words = value_or(machine.torch.interpreter, ""), ("-m", "pip", "install", *wheel.args)
+    args = wheel.args
+    if not is_known(machine.torch.python) and wheel.kind != "amd":
+        # Which releases there are for that Python is not known: pip takes the newest one of the index.
+        args = tuple(one.partition("==")[0] for one in args)
+    path, install_words = value_or(machine.torch.interpreter, ""), ("-m", "pip", "install", *args)
     if not path or not fits(path, "path"):
         gone = shell("pip uninstall -y {names}", names=_FAMILY)
-        new = shell("{words:option}", words=("pip", "install", *wheel.args))
+        new = shell("{words:option}", words=("pip", "install", *args))
         return joined([gone, new] if replaces else [new])
     if _of_the_system(machine):
         # The interpreter of the system stays as it is: torch goes where set-up puts it.

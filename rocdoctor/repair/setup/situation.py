@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rocdoctor.insight.gpus import access
-from rocdoctor.insight.gpus.nvidia import is_server_part
-from rocdoctor.insight.gpus.presence import has_node, is_driven, kfd_path
-from rocdoctor.insight.software.torch_command import driver_version
+from rocdoctor.insight.gpus.presence import has_node, kfd_path
+from rocdoctor.insight.software.torch_command import nvidia_release, nvidia_route
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.profiles import gpu_profile
 from rocdoctor.knowledge.load import numbers
@@ -208,26 +207,12 @@ class Situation:
     @cached_property
     def nvidia_driver(self) -> install.DriverRoute | Unknown:
         """The route to the driver of the NVIDIA GPUs."""
-        target = next((one for one in self.targets if one.vendor == "nvidia"), None)
-        return install.nvidia_driver(
-            self.distribution,
-            target.capability if target is not None else None,
-            kernel=self.kernel,
-            container=self.place,
-            secure_boot=self.secure_boot,
-            arch=self.arch,
-            server=any(is_server_part(gpu) for gpu in self.gpus("nvidia")),
-            today=self.today,
-        )
+        return nvidia_route(self.machine, kernel=self.kernel, today=self.today)
 
     @cached_property
     def nvidia_release(self) -> str:
         """The driver that torch will meet: the one that is there, else the oldest that the plan's step can bring."""
-        there = driver_version(self.machine, "nvidia")
-        if there or any(is_driven(gpu) for gpu in self.gpus("nvidia")):
-            return there
-        route = self.nvidia_driver
-        return route.least if isinstance(route, install.DriverRoute) else ""
+        return nvidia_release(self.machine, self.today)
 
     @cached_property
     def rocm(self) -> install.Route | Unknown:
