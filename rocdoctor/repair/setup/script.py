@@ -22,6 +22,7 @@ from rocdoctor.repair.setup.script_guards import (
     joined_groups,
     of_kernel,
     overwritten,
+    replaced,
     unattended,
 )
 from rocdoctor.repair.setup.words import (
@@ -301,7 +302,8 @@ def _tried(step: Step) -> Iterator[str]:
 
 def _done_tests(actions: Sequence[Action]) -> list[str]:
     """What tells that all of the actions are done already; nothing where that of one cannot be told."""
-    tests = [done_test(one) for one in actions if not is_neutral(one) and not is_refresh(one)]
+    telling = [one for at, one in enumerate(actions) if not replaced(one, actions[at + 1 :])]
+    tests = [done_test(one) for one in telling if not is_neutral(one) and not is_refresh(one)]
     return tests if all(tests) else []
 
 

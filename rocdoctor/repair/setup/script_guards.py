@@ -45,6 +45,7 @@ _CHANGING = frozenset(
     )
 )
 _OF_APT_GET = frozenset(("install", "remove", "purge", "autoremove", "reinstall", "upgrade", "update", "clean"))
+_REMOVING = ("remove", "purge", "autoremove")
 _APT, _DNF = ("apt", "apt-get"), ("dnf", "yum")
 
 
@@ -76,6 +77,24 @@ def is_refresh(action: Action) -> bool:
     """Whether it reads the lists of packages anew, which any later installation may rest on."""
     words = [word for word in _bare(action.words) if not word.startswith("-")]
     return len(words) > 1 and words[0] in (*_APT, "zypper") and words[1] in _REFRESH and len(words) == 2
+
+
+def replaced(action: Action, later: Sequence[Action]) -> bool:
+    """Whether it takes packages away that a later action installs: what tells of those tells of this one too.
+
+    It comes before the file of their new repository, so that the old package is gone where that file is there.
+    """
+    gone = _named(action, _REMOVING)
+    return bool(gone) and gone <= {name for one in later for name in _named(one, ("install",))}
+
+
+def _named(action: Action, verbs: Sequence[str]) -> frozenset[str]:
+    """The packages behind one of these verbs of a package manager."""
+    words = _bare(action.words)
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    if words[:1] == () or words[0] not in (*_APT, *_DNF, "zypper") or plain[:1] == [] or plain[0] not in verbs:
+        return frozenset()
+    return frozenset(plain[1:])
 
 
 def is_by_hand(action: Action) -> bool:

@@ -14,8 +14,8 @@ import yaml
 
 from rocdoctor.repair.setup.forms.ansible_tasks import VARIABLES, Task, Unsafe, command_task, tasks
 from rocdoctor.repair.setup.forms.parts import PlanOrigin, comments, fate, what_is_left
-from rocdoctor.repair.setup.plan import SetupPlan, Step
-from rocdoctor.repair.setup.script_guards import ends_session
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
+from rocdoctor.repair.setup.script_guards import ends_session, replaced
 from rocdoctor.repair.setup.words import GOAL_WORDS, number, proof_words
 from rocdoctor.train.emit.files import comment, plain
 
@@ -209,8 +209,8 @@ def _step(plan: SetupPlan, step: Step) -> list[Task]:
         return []
     inside = [
         {"name": _literal(_shortened(f"Step {place}: {action.command or f'write {action.file}'}")), **one}
-        for action in step.actions
-        for one in tasks(action)
+        for at, action in enumerate(step.actions)
+        for one in _tasks_of(place, action, step.actions[at + 1 :])
     ]
     inside = [_checkable(one, inside[:at]) for at, one in enumerate(inside)]
     restarts = step.effective == "reboot" or any(ends_session(one) for one in step.actions)
@@ -243,11 +243,23 @@ def _step(plan: SetupPlan, step: Step) -> list[Task]:
     return found
 
 
+def _tasks_of(place: int, action: Action, later: Sequence[Action]) -> list[Task]:
+    """The tasks of an action; packages that a later one brings anew are removed where their new repository is not
+    there yet, else each play would remove them and ask for the restart again."""
+    new = next((one for one in later if one.file and not one.append), None)
+    if new is None or not replaced(action, later):
+        return tasks(action)
+    known = f"step_{place}_new"
+    look = [{**one, "check_mode": True, "register": known} for one in tasks(new)]
+    return [*look, *({**one, "when": f"{known} is changed"} for one in tasks(action))]
+
+
 def _is_proven(plan: SetupPlan, step: Step) -> bool:
-    """Whether a task verifies a step; what needs the restart is verified after it, but for optional steps."""
-    if fate(plan, step) == "restart":
-        return True
-    return bool(_proven(plan, step)) and (step.effective != "reboot" or not step.optional)
+    """Whether a task verifies a step on every host; what needs the restart is verified after it, but for optional
+    steps. A check of ours verifies where rocdoctor is, so how to verify is said too."""
+    if not _proven(plan, step) or proof_words(step)[0][0] == "rocdoctor":
+        return False
+    return step.effective != "reboot" or not step.optional
 
 
 def _proven(plan: SetupPlan, step: Step) -> list[Task]:
@@ -255,7 +267,8 @@ def _proven(plan: SetupPlan, step: Step) -> list[Task]:
     words, expects = proof_words(step)
     if not words or fate(plan, step) != "run":
         return []
-    name = f"Step {number(plan, step)}: verify it"
+    where = ", where rocdoctor is installed" if words[0] == "rocdoctor" else ""
+    name = f"Step {number(plan, step)}: verify it{where}"
     task: Task = {"name": name, **command_task(words), "register": "verified", "changed_when": False}
     if expects:
         task |= {

@@ -326,6 +326,9 @@ def _packages(
         )
     if situation.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
+    if old:
+        was = ", ".join(dict.fromkeys(one.partition(",")[0] for one in old))
+        notes.append(f"The undo does not bring the old driver back ({was}).")
     if missing:
         gap = f"The evidence does not tell {', '.join(missing)}, which the commands need; see {VENDOR_PAGE}."
         return Step(_ID, "Install AMD's kernel driver", "unknown", f"{why} {gap}", evidence, verify=Verify(check))

@@ -166,6 +166,9 @@ def test_groups_are_followed_by_a_new_login() -> None:
     assert login["ansible.builtin.meta"] == "reset_connection"
     assert verified[_COMMAND]["argv"] == ["rocdoctor", "check", "device-node-denied", "--quiet"]
     assert (verified["changed_when"], verified["failed_when"]) == (False, "verified.rc == 1")
+    # a host without rocdoctor proves nothing, so the play says how to verify
+    assert verified["name"].endswith("verify it, where rocdoctor is installed")
+    assert "To verify: rocdoctor check device-node-denied" in render([(one_step(GROUPS), MINE)])
 
 
 def test_what_verifies_a_step_is_a_task_and_no_comment() -> None:
@@ -179,7 +182,8 @@ def test_what_verifies_a_step_is_a_task_and_no_comment() -> None:
     task = found[verified[0]]
     assert task[_COMMAND]["argv"] == ["uname", "-r"] and task["vars"]["wanted"] == "^7[.]0[.]"
     assert task["failed_when"] == "verified.stdout is not search(wanted, multiline=true)"
-    assert "To verify: uname" not in render([(plan, MINE)])
+    told = render([(plan, MINE)])
+    assert "To verify: uname -r" not in told.split("Restart the machine", 1)[0]
     proven = replace(TORCH, state="todo", needs=(), proof=("python", "-c", "1"))
     (task,) = [one for one in _all(one_step(proven)) if one.get("register") == "verified"]
     assert task[_COMMAND]["argv"] == ["python", "-c", "1"] and "failed_when" not in task

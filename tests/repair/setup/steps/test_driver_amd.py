@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.repair.setup.forms import ansible
 from rocdoctor.repair.setup.plan import Verify
+from rocdoctor.repair.setup.script import render
 from tests.golden.edits import Broken
 from tests.machines.files import Files
+from tests.repair.setup.forms.kit import MINE, flat, playbook
 from tests.repair.setup.kit import commands, ids, plan_in, plan_of, set_os, states, step_of
 
 KERNEL = "5.15.0-151-generic"
@@ -59,11 +62,25 @@ def test_an_old_package_of_amd_is_replaced_by_the_one_for_the_installed_rocm() -
     """Driver 6.3 with ROCm 7.2: AMD lists 6.4 to 30.30 with it, and asks to take the old package out first."""
     kernel = "6.14.0-29-generic"
     old: dict[str, Any] = {"built": {"amdgpu": "6.3.6-2101897.24.04"}, "built_for": kernel, "driver_release": "6.3.6"}
-    found = step_of(plan_in("xtx-ubuntu2404-groups-not-in-session", **old), "driver-amd")
+    plan = plan_in("xtx-ubuntu2404-groups-not-in-session", **old)
+    found = step_of(plan, "driver-amd")
     assert (found.state, found.effective) == ("todo", "reboot") and "30.30.3" in found.title
     assert "too old" in found.why
     said = commands(found)
     assert said[:2] == ["apt update", "apt remove amdgpu-dkms"] and said[-1] == "apt install amdgpu-dkms"
+    assert any("does not bring the old driver back (amdgpu/6.3.6" in one for one in found.notes)
+    # run again, neither form takes the new driver away: its repository tells that the old one is gone
+    (guard,) = [
+        one
+        for one in render(plan, MINE.subject, MINE.root).splitlines()
+        if "file_is /etc/apt/sources.list.d/amdgpu.list" in one and one.strip().startswith("if ")
+    ]
+    assert "30.30.3" in guard and "has_deb amdgpu-dkms" in guard
+    tasks = list(flat(playbook(ansible.render([(plan, MINE)]))[0]["tasks"]))
+    (gone,) = [one for one in tasks if one.get("ansible.builtin.apt", {}).get("state") == "absent"]
+    look = tasks[tasks.index(gone) - 1]
+    assert gone["when"] == f"{look['register']} is changed" and look["check_mode"] is True
+    assert look["ansible.builtin.copy"]["dest"] == "/etc/apt/sources.list.d/amdgpu.list"
 
 
 @pytest.mark.parametrize("case", ["xtx-arch-fresh", "rx9070xt-fedora42", "mi210-8-debian13"])
