@@ -223,6 +223,8 @@ def test_releases_from_one_on() -> None:
         for one in ((a, b, c) for a in (5, 6, 7, 10, 11) for b in numbers for c in numbers):
             release = f"{one[0]}.{one[1]}.{one[2]}-generic"
             assert bool(re.search(pattern, release)) == (one[: len(least)] >= least), (pattern, release)
+    oem = install.at_least("6.17.0-19")
+    assert [bool(re.search(oem, f"6.17.0-{one}-generic")) for one in (18, 19, 100)] == [False, True, True]
 
 
 def test_the_undo_of_a_newer_kernel_tells_what_it_leaves() -> None:
