@@ -12,6 +12,7 @@ from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import changes_of
 
 REGISTRATION = "registration"
+CLOUDS = ("cloud", "other-cloud")
 _PROGRAMS = ("dnf", "zypper", "subscription-manager", "SUSEConnect")
 
 
@@ -21,7 +22,9 @@ def with_registration(situation: Situation, found: Sequence[Step]) -> list[Step]
     if asked is None or situation.caretaker:
         return list(found)
     fetching = [step for step in found if _fetches(step)]
-    if isinstance(fact, Known) and fact.value == "cloud":
+    if isinstance(fact, Known) and fact.value in CLOUDS:
+        if fact.value != "cloud":  # the name of CodeReady Builder differs from cloud to cloud
+            asked = replace(asked, cloud_command=())
         return [_in_cloud(step, asked) for step in found if fetching or step.id != REGISTRATION]
     needed = any(not step.optional for step in fetching)
     return [
@@ -56,12 +59,13 @@ def _fetches(step: Step) -> bool:
 
 
 def _in_cloud(step: Step, asked: install.Registration) -> Step:
-    """A step with the cloud's own name of CodeReady Builder."""
+    """A step with the cloud's own name of CodeReady Builder; with the note alone where that name is not known."""
     if not any(_enables(one) for one in step.actions):
         return step
-    actions = tuple(replace(one, words=asked.cloud_command) if _enables(one) else one for one in step.actions)
+    own = [Action(words=asked.cloud_command, root=True)] if asked.cloud_command else []
+    actions = tuple(new for one in step.actions for new in (own if _enables(one) else [one]))
     named = {name for one in step.actions if _enables(one) for name in changes_of([one])}
-    changes = (*(one for one in step.changes if one not in named), *changes_of([Action(words=asked.cloud_command)]))
+    changes = (*(one for one in step.changes if one not in named), *changes_of(own))
     return replace(step, actions=actions, changes=changes, notes=(*step.notes, asked.cloud_text))
 
 

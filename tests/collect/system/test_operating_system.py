@@ -26,6 +26,7 @@ def test_the_distribution_with_its_line() -> None:
 def test_the_registration_by_what_it_leaves() -> None:
     """Rebuilds of RHEL need none, so nobody asks; what cannot be looked into is unknown, never "not registered"."""
     certificate, rhui = "list /etc/pki/consumer/cert.pem", "list /etc/yum.repos.d/*rhui*.repo"
+    azure = "list /etc/yum.repos.d/rh-cloud*.repo"
 
     def of(name: str, answers: dict[str, str]) -> object:
         fact = collect_os(excerpt({"read /etc/os-release": f"ID={name}\nVERSION_ID=9.6\n", **answers})).registration
@@ -33,8 +34,15 @@ def test_the_registration_by_what_it_leaves() -> None:
 
     assert of("rhel", {certificate: "/etc/pki/consumer/cert.pem"}) == "vendor"
     assert of("rhel", {certificate: "", rhui: "/etc/yum.repos.d/redhat-rhui.repo"}) == "cloud"
-    assert of("rhel", {certificate: "", rhui: ""}) == "none"
-    assert of("rhel", {rhui: ""}) == of("rhel", {}) == of("rocky", {certificate: ""}) == "not-asked"
+    assert of("rhel", {certificate: "", rhui: "", azure: "/etc/yum.repos.d/rh-cloud.repo"}) == "other-cloud"
+    assert of("rhel", {certificate: "", rhui: "", azure: ""}) == "none"
+    assert (
+        of("rhel", {certificate: "", rhui: ""})
+        == of("rhel", {rhui: ""})
+        == of("rhel", {})
+        == of("rocky", {certificate: ""})
+        == "not-asked"
+    )
     assert of("sles", {"list /etc/zypp/credentials.d/SCCcredentials": ""}) == "none"
 
 

@@ -9,7 +9,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.setup.plan import Layer, Step, Verify
-from rocdoctor.repair.setup.registered import REGISTRATION
+from rocdoctor.repair.setup.registered import CLOUDS, REGISTRATION
 from rocdoctor.repair.setup.situation import Situation
 
 LAYER: Layer = "clean"
@@ -22,7 +22,7 @@ def steps(situation: Situation) -> Sequence[Step]:
         return ()
     if fact.value != "none":
         title = f"Registration with {asked.vendor}"
-        how = "its cloud gives the packages" if fact.value == "cloud" else "the system is registered"
+        how = "its cloud gives the packages" if fact.value in CLOUDS else "the system is registered"
         return (Step(REGISTRATION, title, "done", f"{situation.os_words}: {how}.", (cite(fact, how),)),)
     why = f"{situation.os_words} gives its packages to registered systems alone, and this one is not registered."
     return (

@@ -60,6 +60,16 @@ def test_a_cloud_image_has_its_own_name_of_codeready_builder() -> None:
     assert not any(one.endswith("x86_64-rpms") for one in driver.changes)
 
 
+def test_where_the_clouds_name_of_codeready_builder_is_not_known_the_note_stands_alone() -> None:
+    """Azure: to register a machine that is paid for by the hour is to pay twice, and Amazon's name is not its name."""
+    found = _without("mi300x-8-rhel9-cluster-node", _CERTIFICATE, "/etc/yum.repos.d/rh-cloud.repo")
+    driver = step_of(found, "driver-amd")
+    assert step_of(found, "registration").state == "done"
+    assert not any("codeready" in one or "subscription-manager" in one for one in (*commands(driver), *driver.changes))
+    assert any("dnf repolist --all shows" in one for one in driver.notes)
+    assert commands(driver)[-1] == "dnf install amdgpu-dkms"
+
+
 def test_where_nobody_knows_the_plan_says_what_tells() -> None:
     gap = Unknown("this evidence does not hold it", "not-asked")
     bare = torch(None, "/usr/bin/python3", "3.9.21", environment="system")
