@@ -250,11 +250,9 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
         )
     if is_rootless(machine):
         return Fix(
-            "Your groups on the host are not mapped into this rootless container: join the host's render "
-            "group, then "
-            "start it with the groups kept (podman with crun; with docker use the daemon of root or map the "
-            "group "
-            "by userns)",
+            "Your groups on the host are not mapped into this rootless container: on the host join its render group "
+            "(sudo usermod -a -G render NAME) and log in again, then start the container with the groups kept (podman "
+            "with crun; with docker use the daemon of root or map the group by userns)",
             command=shell("podman run {devices} --group-add keep-groups ...", devices=devices),
             safety="safe",
             verify=verify,

@@ -43,9 +43,10 @@ def _packages(machine: Machine) -> Finding | None:
         one.release for one in summary.packages if one.stream == "classic" and not one.side_by_side and one.release
     }
     main = sorted(shared - set(strays))
+    count = len(summary.outsiders)
     return warning(
-        f"ROCm packages of releases {', '.join([*main, *strays])} are mixed in one prefix: {len(summary.outsiders)} "
-        f"of them are not of {main[0] if main else 'the main release'}.",
+        f"ROCm packages of releases {', '.join([*main, *strays])} are mixed in one prefix: {count} of them "
+        f"{'is' if count == 1 else 'are'} not of {main[0] if main else 'the main release'}.",
         evidence=[cite(machine.rocm_packages, shown)],
         fix=Fix(
             "Bring all ROCm packages to one release: keep one package source, then upgrade or remove the others",

@@ -50,6 +50,7 @@ OFFICIAL = {
     "docs.nvidia.com",
     "nvidia.github.io",
     "deb.debian.org",
+    "download.opensuse.org",
     "rocm.github.io",
     "helm.ngc.nvidia.com",
 }
@@ -138,6 +139,7 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "elver",
         "eldir",
         "sledir",
+        "suse",
         "kernel",
         "debkernel",
         "user",

@@ -185,7 +185,7 @@ def test_what_follows_from_older_pages_is_said() -> None:
         assert isinstance(driver, install.DriverRoute)
         assert "remove it first" in driver.notes[0]  # AMD's caution on all its pages
         assert ("follows from the page of driver 31.30" in driver.unsettled) == key.startswith("sles"), key
-        assert "31.60, whose repository was not to be found on 2026-11-24" in driver.unsettled, key
+        assert "31.60, whose repository was not found on 2026-11-24" in driver.unsettled, key
     resolute = install.driver_route(found("ubuntu 26.04"), "gfx942", kernel="7.0.0-10-generic")
     assert isinstance(resolute, install.DriverRoute) and resolute.kind == "dkms"
     assert "cryptsetup-initramfs" in " ".join(resolute.notes)
@@ -198,6 +198,28 @@ def test_sles_has_packages_by_target_for_instinct_only() -> None:
     instinct, radeon = install.rocm_route(here, "gfx942"), install.rocm_route(here, "gfx1100")
     assert isinstance(instinct, install.Route) and instinct.packages == ("amdrocm10.1-gfx942",)
     assert isinstance(radeon, install.Route) and radeon.packages == ("rocm",)
+    # AMD's prerequisites for that one: three repositories of openSUSE, by the number of this release
+    leap = install.distribution(system("opensuse-leap", "15.6"))
+    assert found("sles 15").values["suse"] == "15.7"  # without its service pack: the one that AMD lists
+    for where, number in ((here, "15.7"), (leap, "15.6")):
+        assert where is not None
+        route = install.rocm_route(where, "gfx1100")
+        assert isinstance(route, install.Route) and not install.missing_names(route.steps)
+        urls = [line for step in route.steps for line in step.lines if line.startswith("baseurl=")]
+        assert [url.split("/repositories/")[-1] for url in urls][:3] == [
+            f"devel:/languages:/perl/{number}/",
+            f"Education/{number}/",
+            "science/SLE_15_SP5/",
+        ]
+        # nobody answers for a new key where the script runs
+        refreshed = [words for step in route.steps for words in step.run if "refresh" in words]
+        assert refreshed and all("--gpg-auto-import-keys" in words for words in refreshed)
+        assert {words[-1] for step in route.undo for words in step.run if "removerepo" in words} == {
+            "ROCm-7.2.4",
+            "devel_languages_perl",
+            "Education",
+            "science",
+        }
     assert isinstance(install.rocm_route(here, "gfx1151"), Unknown)
 
 

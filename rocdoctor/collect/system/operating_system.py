@@ -28,8 +28,8 @@ _STANDING = frozenset({3, 4, 5, 6, 7, 13, 15, 16, 17, 23, 24, 25, 28, 29, 35, 36
 _OS_FILES = ("read /etc/os-release", "read /usr/lib/os-release")
 _LSB_FILES = ("read /etc/lsb-release", "read /etc/redhat-release")
 # What a registered system has, by its distribution (names in public code that looks for them, read 2026-11-24).
-# Machines of Azure that are paid for by the hour have rh-cloud.repo (MicrosoftDocs/azure-docs,
-# workloads/redhat/redhat-rhui, read 2026-11-24): to register such a machine is to pay twice.
+# Machines of Azure that are paid for by the hour have rh-cloud.repo (MicrosoftDocs/azure-compute-docs
+# redhat-rhui.md@04112204, read 2026-11-24): to register such a machine is to pay twice.
 _REGISTRATIONS = {
     "rhel": (
         ("list /etc/pki/consumer/cert.pem", "vendor"),

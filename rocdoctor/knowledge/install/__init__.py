@@ -14,6 +14,7 @@ from rocdoctor.knowledge.install.amd_drivers import (
     Support,
     boot_notes,
     current_targets,
+    driver_caution,
     driver_route,
     firmware_package,
     groups_step,
@@ -23,7 +24,7 @@ from rocdoctor.knowledge.install.amd_drivers import (
     secure_boot_steps,
     streams,
 )
-from rocdoctor.knowledge.install.apu_memory import ApuLimit, apu_limit, apu_targets, large_carve_out
+from rocdoctor.knowledge.install.apu_memory import ApuLimit, apu_limit, apu_targets, apu_tool, large_carve_out
 from rocdoctor.knowledge.install.distributions import (
     Distribution,
     distribution,
@@ -117,6 +118,7 @@ __all__ = [
     "amd_wheel",
     "apu_limit",
     "apu_targets",
+    "apu_tool",
     "at_least",
     "boot_notes",
     "chosen_other_wheel",
@@ -130,6 +132,7 @@ __all__ = [
     "difference_words",
     "distribution",
     "distributions",
+    "driver_caution",
     "driver_route",
     "end_of_life",
     "ended_branch",

@@ -335,13 +335,18 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
         (("dkms", "status"), *_verify()),
         risk=risk,
         notes=(
-            caution["text"],
+            driver_caution(),
             *found.driver_notes,
             *boot_notes(boot),
         ),
         sources=(*words(route["s"]), *words(table["driver"]["releases_s"]), *words(caution["s"])),
         unsettled=" ".join((*words(route.get("note")), *(one["text"] for one in unsettled))),
     )
+
+
+def driver_caution() -> str:
+    """What to do first where another package of AMD's driver may be installed."""
+    return str(load_table("install")["driver"]["caution"]["text"])
 
 
 def secure_boot_steps(found: Distribution) -> tuple[InstallStep, ...]:

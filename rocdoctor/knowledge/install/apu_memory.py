@@ -33,8 +33,12 @@ def apu_limit(gfx: str, memory_bytes: int, pages: int) -> ApuLimit | None:
     gib = (memory_bytes - keep) // _GIB
     if gib * _GIB - pages * _PAGE < raw["gain"] * _GIB:
         return None
-    tool = tuple(fill_text(one, {"gib": str(gib)}) for one in raw["tool"])
-    return ApuLimit(gib, gfx in raw["targets"], tool, words(raw["s"]))
+    return ApuLimit(gib, gfx in raw["targets"], apu_tool(str(gib)), words(raw["s"]))
+
+
+def apu_tool(gib: str) -> Words:
+    """The commands of AMD's own tool: to install it, to set so many GiB, to go back."""
+    return tuple(fill_text(one, {"gib": gib}) for one in load_table("install_apu")["limit"]["tool"])
 
 
 def apu_targets() -> Words:

@@ -64,6 +64,8 @@ def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
     elif "el" in values and own_id != raw["id"] and raw.get("listed"):
         # Without minor releases (CentOS Stream) it is ahead of the newest one that has a folder.
         values["elver"] = max(raw["listed"], key=numbers)
+    if "sledir" in values:
+        values["suse"] = version if re.fullmatch(r"\d{1,3}\.\d{1,3}", version) else values["sledir"]
     key = raw["id"] if raw["release"] is None else f"{raw['id']} {raw['release']}"
     return Distribution(
         key,

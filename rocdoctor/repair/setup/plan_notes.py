@@ -8,7 +8,7 @@ from rocdoctor.insight.gpus import access
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
-from rocdoctor.repair.setup.listed_support import support_said
+from rocdoctor.repair.setup.listed_support import lists_judgement, support_said
 from rocdoctor.repair.setup.situation import Situation
 
 _SOON_DAYS = 60
@@ -61,7 +61,13 @@ def _distribution(situation: Situation) -> list[str]:
     if found is None:
         return [f"The tables have no row for {named}: steps that need its packages say so."]
     if found.derived_from is not None:
-        return [f"No vendor lists {named}: it is judged as {found.derived_from}, on which it is built."]
+        answer = None if situation.caretaker else lists_judgement(situation)
+        base = found.derived_from.split(" ")[0]
+        apart = answer is not None and any(
+            one.what == "distribution" and base not in one.want for one in answer.differences
+        )
+        cards = support_said(situation, "distribution") if apart else ""  # nor on what it is judged by
+        return [f"No vendor lists {named}: it is judged as {found.derived_from}, on which it is built. {cards}".strip()]
     if found.release_unnamed:
         return [
             f"No vendor lists {named}: only packages of its own archive are proposed, and torch wheels, which need "
@@ -83,7 +89,7 @@ def _life(situation: Situation) -> list[str]:
             "a newer release has another kernel, firmware and packages, so upgrade before you follow them if you can."
         ]
     soon = len(last) == len(today) and (date.fromisoformat(last) - date.fromisoformat(today)).days <= _SOON_DAYS
-    return [f"{situation.os_words} gets its last updates on {last}: a newer release is due soon."] if soon else []
+    return [f"{situation.os_words} gets its last updates on {last}: upgrade to a newer release soon."] if soon else []
 
 
 def _gpus_for_training(situation: Situation) -> bool:

@@ -47,6 +47,8 @@ def test_a_listed_system_and_one_of_somebody_else_get_no_such_note() -> None:
     for name in ("xtx-ubuntu2404-fresh", "mi300x-8-rhel9-cluster-node", "docker-8-mi300x", "slurm-2-of-8-mi210"):
         assert "AMD's list" not in _notes(name), name
     assert "AMD's list" not in _notes("xtx-mint22"), "it is said to be judged as Ubuntu"
+    said = _notes("rx9070xt-leap156")
+    assert "judged as sles 15" in said and "has this card on Ubuntu or RHEL, not on opensuse-leap." in said
 
 
 def test_the_end_of_life_of_a_release_is_said() -> None:
@@ -66,7 +68,7 @@ def test_an_end_that_is_to_come_takes_effect_on_its_day() -> None:
         notes = plan(diagnose(desk(os=system), our_checks()), today=today).notes
         return " ".join(one for one in notes if "updates" in one)
 
-    soon = "fedora 43 gets its last updates on 2026-12-09: a newer release is due soon."
+    soon = "fedora 43 gets its last updates on 2026-12-09: upgrade to a newer release soon."
     assert said("43", "") == said("43", "2026-11-24") == soon
     assert "gets its last updates on 2026-12-09" in said("43", "2026-12-08")
     for today in ("2026-12-09", "2027-03-01"):

@@ -14,6 +14,7 @@ from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
+    SELINUX_NOTE,
     actions_of,
     changes_of,
     fetched_by,
@@ -234,10 +235,7 @@ def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
                 "Rootless docker does not map the groups of the machine: use its daemon of root, or podman.",
             ]
         if situation.manager == "dnf":
-            found.append(
-                "Where SELinux forbids /dev/kfd: getsebool container_use_devices, and setsebool -P "
-                "container_use_devices on."
-            )
+            found.append(SELINUX_NOTE)
     if any(nic.kind in ("infiniband", "roce") for nic in situation.machine.network):
         extra = install.node_needs(situation.distribution).container_args if situation.distribution is not None else ()
         if extra:

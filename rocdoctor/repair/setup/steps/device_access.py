@@ -9,15 +9,17 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation, safe_word
-from rocdoctor.repair.setup.step_parts import actions_of, changes_of, sentence, sources_of
+from rocdoctor.repair.setup.step_parts import SELINUX_NOTE, actions_of, changes_of, sentence, sources_of
 
 LAYER: Layer = "access"
 
 _ID = "device-access"
 _TITLE = "Access to the GPU for this user"
 _VERIFY = Verify("device-node-denied")
+_RED_HAT_KERNEL = regex(r"\.(?:fc|el)\d")
 _ELSEWHERE = (
     "If usermod says that the user does not exist, the account is of a directory (SSSD, LDAP): then AMD's udev rule "
     "opens the nodes, /etc/udev/rules.d/70-amdgpu.rules on its page of prerequisites."
@@ -182,6 +184,8 @@ def _outside(situation: Situation, found: Finding) -> Step:
     notes = [sentence(fix.text)] if fix is not None else []
     if fix is not None and fix.command:
         notes.append(f"For example: {fix.command}")
+    if situation.enclosed in ("podman", "docker") and _RED_HAT_KERNEL.search(situation.kernel):
+        notes.append(SELINUX_NOTE)
     return Step(
         _ID,
         _TITLE,

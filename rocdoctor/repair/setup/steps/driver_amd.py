@@ -318,7 +318,10 @@ def _packages(
     undo = actions_of(route.undo)
     missing = open_in(actions)
     why = f"{sentence(message)} {sentence(route.why)}"
-    notes = [note for note in route.notes if note not in install.boot_notes(route.secure_boot)]
+    said_elsewhere = [*install.boot_notes(route.secure_boot)]
+    if isinstance(situation.machine.kernel.dkms, Known):
+        said_elsewhere.append(install.driver_caution())  # the old package goes first, or there is none
+    notes = [note for note in route.notes if note not in said_elsewhere]
     secure = situation.machine.kernel.secure_boot
     if isinstance(secure, Unknown) and secure.reason != "absent":  # without EFI variables there is no Secure Boot
         notes.append(

@@ -48,9 +48,9 @@ def steps(situation: Situation) -> Sequence[Step]:
 def _after_undo(situation: Situation) -> tuple[str, ...]:
     """What taking the package of a newer kernel away leaves behind."""
     return (
-        "The undo takes away what updates the newer kernel, not the kernel: it still starts first. Start "
-        f"{f'Linux {situation.kernel}' if situation.kernel else 'the kernel before'} from the boot menu (advanced "
-        "options), then remove the newer linux-image package too.",
+        "The undo removes the package that keeps the newer kernel up to date, not that kernel: it still starts first. "
+        f"Start {f'Linux {situation.kernel}' if situation.kernel else 'the kernel before'} from the boot menu "
+        "(advanced options), then remove the newer linux-image package too.",
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rocdoctor.insight.gpus.access import container_words
 from rocdoctor.insight.gpus.presence import is_integrated
+from rocdoctor.insight.software.rocm_roots import package_summary
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, value_or
@@ -55,7 +56,7 @@ _GTT_TEXT = (
 
 def steps(situation: Situation) -> Sequence[Step]:
     """One step a variable, a parameter or a set of packages; none where no check found any."""
-    parameters = _of_one_matter(list(_parameters(situation)))
+    parameters = _of_one_matter(situation, list(_parameters(situation)))
     return [
         *_variables(situation),
         *for_caretaker(situation, parameters),
@@ -122,7 +123,7 @@ def _parameters(situation: Situation) -> Iterator[Step]:
         yield _parameter(situation, verdict, found, name, word)
 
 
-def _of_one_matter(found: list[Step]) -> list[Step]:
+def _of_one_matter(situation: Situation, found: list[Step]) -> list[Step]:
     """The steps with one for all spellings of the GTT's size: whoever takes out one takes out the others as well."""
     mine = [step for step in found if step.id in _GTT_STEPS]
     if len(mine) < 2:
@@ -139,9 +140,20 @@ def _of_one_matter(found: list[Step]) -> list[Step]:
         actions=() if by_hand else tuple(one for step in mine for one in step.actions),
         undo=() if by_hand else tuple(one for step in mine for one in step.undo),
         risk="manual" if by_hand else first.risk,
-        notes=(_GTT_TEXT, _where(names)) if by_hand else first.notes,
+        notes=(_GTT_TEXT, _where(names), *_limit(situation)) if by_hand else first.notes,
     )
     return [joined if step is first else step for step in found if step is first or step not in mine]
+
+
+def _limit(situation: Situation) -> tuple[str, ...]:
+    """How the page limit is set, where no step of its own does that: memory and limit are not in the evidence."""
+    memory = situation.machine.memory
+    if isinstance(memory.total_bytes, Known) and isinstance(memory.ttm_pages_limit, Known):
+        return ()
+    if not any(value_or(gpu.gfx, "") in install.apu_targets() for gpu in situation.amd):
+        return ()
+    get, give, back = install.apu_tool("N")
+    return (f"AMD's own tool sets that limit, N in GiB: {get}, then {give} and a restart (undone by {back}).",)
 
 
 def _where(names: Iterable[str]) -> str:
@@ -164,20 +176,23 @@ def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str
     )
     optional = found.severity == "info"
     if isinstance(change, Unknown):
-        text = sentence(found.fix.text) if found.fix is not None else ""
+        why, text = sentence(found.message), sentence(found.fix.text) if found.fix is not None else ""
+        more: tuple[str, ...] = ()
         if name in _GTT and any(is_integrated(gpu) for gpu in situation.amd):
-            text = _GTT_TEXT  # not the right spelling of what is deprecated
+            text, more = _GTT_TEXT, _limit(situation)  # not the right spelling of what is deprecated
+            if verdict.check == "amdgpu-parameter-unknown":
+                why = f"amdgpu does not know the parameter {name}, and ignored it."
         return Step(
             step_id,
             title,
             "todo",
-            sentence(found.message),
+            why,
             found.evidence,
             risk="manual",
             effective="reboot",
             verify=Verify(verdict.check),
             optional=optional,
-            notes=(text, _where([name or "amdgpu"])),
+            notes=(text, _where([name or "amdgpu"]), *more),
         )
     do, undo = change
     actions = actions_of(do)
@@ -227,6 +242,9 @@ def _packages(situation: Situation) -> Iterator[Step]:
                     "Nothing brings them back: no release has them any more.",
                 ),
             )
+    summary = package_summary(situation.machine)
+    if summary is not None and {one.name for one in summary.outsiders} <= install.gone_packages():
+        return  # without them the rest is of one release
     for verdict, mixed in situation.findings(["rocm-mixed-installs"]):
         if not _names(mixed) and mixed.fix is not None:
             yield Step(

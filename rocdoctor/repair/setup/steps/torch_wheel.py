@@ -15,7 +15,7 @@ from rocdoctor.knowledge.install.sizes import wheel_download_gb
 from rocdoctor.knowledge.software.compat import known_issues
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.repair.setup.installed_torch import Judgement, judged
-from rocdoctor.repair.setup.listed_support import lists_judgement, support_said
+from rocdoctor.repair.setup.listed_support import driver_said, lists_judgement, support_said
 from rocdoctor.repair.setup.pip_actions import bring_back, family, uninstall, with_pip
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wanted, wheel_for
@@ -283,6 +283,8 @@ def _listed(situation: Situation, want: RequiredTorch) -> str:
     """What AMD's lists say: of the card on this system where they tell, else of its target alone."""
     answer = lists_judgement(situation)
     if answer is not None and not answer.of("card", "distribution", "release", "kernel"):
-        return f"Supported: AMD's list for ROCm {answer.rocm}, read {answer.read}, has this card on this system."
+        driver = driver_said(situation)
+        told = f"AMD's list for ROCm {answer.rocm}, read {answer.read}, has this card on this system"
+        return f"{told}, with another driver. {driver}" if driver else f"Supported: {told}."
     said = support_said(situation, "card", "distribution", "release", "kernel")
     return f"AMD's lists have {_for(want)}, but not all of this machine. {said}" if said else f"AMD lists {_for(want)}."

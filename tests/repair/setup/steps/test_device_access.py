@@ -84,6 +84,15 @@ def test_a_rootless_container_keeps_the_groups_of_its_host() -> None:
     found = step_of(plan_of("rx7900xtx-podman", closed), "device-access")
     assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
     assert any("keep-groups" in note for note in found.notes)
+    assert "sudo usermod -a -G render NAME" in found.notes[0]
+
+    def other(machine: Broken) -> None:
+        closed(machine)
+        machine.set("read /proc/sys/kernel/osrelease", "6.14.0-29-generic\n")
+
+    # the policy is that of the host, whose kernel runs here: one of Fedora
+    assert any("container_use_devices" in note for note in found.notes)
+    assert not any("SELinux" in note for note in step_of(plan_of("rx7900xtx-podman", other), "device-access").notes)
 
 
 def test_a_group_that_has_no_name_here_is_left_to_the_person() -> None:

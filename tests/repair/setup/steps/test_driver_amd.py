@@ -50,6 +50,11 @@ def test_the_package_that_amd_lists_is_offered_where_the_kernels_own_driver_runs
     offered = step_of(server, "driver-amd-package")
     assert offered.optional and (offered.state, offered.effective) == ("todo", "reboot")
     assert commands(offered)[-1] == "apt install amdgpu-dkms" and step_of(server, "driver-amd").state == "done"
+    # DKMS has no driver of AMD here, so none is to be removed first
+    assert not any("remove it first" in note for note in offered.notes)
+    torch = step_of(plan_in("mi300x-8-ubuntu2404-done", driver_release="", rocm="", torch=None), "torch")
+    assert any("with another driver. AMD's lists name its packaged" in note for note in torch.notes)
+    assert not any(note.startswith("Supported") for note in torch.notes)
     assert server.steps.index(offered) > server.steps.index(step_of(server, "checks"))
     assert "dnf install amdgpu-dkms" in commands(step_of(plan_in("xtx-rhel10-fresh"), "driver-amd-package"))
     older = plan_in("xtx-ubuntu2404-fresh")
@@ -68,6 +73,7 @@ def test_an_old_package_of_amd_is_replaced_by_the_one_for_the_installed_rocm() -
     assert "too old" in found.why
     said = commands(found)
     assert said[:2] == ["apt update", "apt remove amdgpu-dkms"] and said[-1] == "apt install amdgpu-dkms"
+    assert not any("remove it first" in one for one in found.notes), "the step does it"
     assert any("does not bring the old driver back (amdgpu/6.3.6" in one for one in found.notes)
     # run again, neither form takes the new driver away: its repository tells that the old one is gone
     (guard,) = [
@@ -275,3 +281,15 @@ def test_with_the_headers_of_a_newer_kernel_it_is_built_for_that_one() -> None:
     driver = step_of(found, "driver-amd")
     assert commands(driver) == ["zypper install kernel-default kernel-default-devel"]
     assert driver.effective == "reboot" and "starts next" in driver.title
+
+
+def test_sles_is_told_to_load_what_suse_does_not_support() -> None:
+    """SUSE's default refuses such modules: the line stands before the driver and goes with it."""
+    found = plan_in("mi210-8-sles15")
+    driver = step_of(found, "driver-amd")
+    files = [one.file for one in driver.actions]
+    allowed = files.index("/etc/modprobe.d/10-unsupported-modules.conf")
+    assert driver.actions[allowed].lines == ("allow_unsupported_modules 1",)
+    assert any("amdgpu-dkms" in one.words for one in driver.actions[allowed:])
+    assert "rm -f /etc/modprobe.d/10-unsupported-modules.conf" in [one.command for one in driver.undo]
+    assert "modinfo -F supported amdgpu" in driver.support

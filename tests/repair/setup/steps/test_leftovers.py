@@ -84,6 +84,11 @@ def test_packages_that_no_release_has_any_more_are_removed_by_name() -> None:
     assert found.risk == "risky"
     assert commands(found) == ["apt remove hip-base rocm-dkms"]
     assert not found.undo, "no repository has them"
+    # without them one release is left; what is of another one and still to be had is for the person
+    alone = {"rocm-dkms": "5.7.0.50700-63", "rocm-core": "7.2.0.70200-43"}
+    for more, mixed in (({}, False), ({"rocm-hip-runtime": "5.7.0.50700-63"}, True)):
+        steps = ids(plan_in("xtx-ubuntu2404-fresh", packages={**alone, **more}, rocm="7.2.0"))
+        assert "obsolete-packages" in steps and ("mixed-rocm-packages" in steps) == mixed, more
     kept = plan_in("xtx-ubuntu2404-fresh", packages={"rocm-core": "7.2.0.70200-1"}, rocm="7.2.0")
     assert "obsolete-packages" not in ids(kept)
 
@@ -100,6 +105,17 @@ def test_an_integrated_gpu_is_never_told_to_spell_gttsize_right() -> None:
     step = step_of(found, "parameter-gtt-size")
     said = " ".join(step.notes)
     assert "ttm.pages_limit" in said and "instead of gtt_size" not in said
+    assert step.why == "amdgpu does not know the parameter gtt_size, and ignored it."
+    # the step on memory tells what to set, where the evidence has what it needs
+    assert "apu-memory" in ids(found) and "amd-ttm" not in said
+
+    def short(machine: Broken) -> None:
+        machine.set("run dmesg", log)
+        machine.remove("read /sys/module/ttm/parameters/pages_limit")
+
+    found = plan_of("strix-halo", short)
+    assert "apu-memory" not in ids(found)
+    assert "amd-ttm --set N and a restart" in step_of(found, "parameter-gtt-size").notes[-1]
 
 
 def test_two_spellings_of_one_parameter_are_one_step() -> None:
