@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.insight.software.torch_stack import backend, preliminary, rocm_label, satisfies, wheel_index, works
+from rocdoctor.insight.software.torch_stack import backend, cuda_wheel_index, preliminary, rocm_label, satisfies, works
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Container, TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu
@@ -74,9 +74,7 @@ def test_labels_and_preliminary_versions() -> None:
 
 
 def test_the_index_has_code_for_the_gpu() -> None:
-    assert wheel_index(amd_gpu(gfx="gfx803")) is None
-    assert wheel_index(amd_gpu(gfx="gfx1201")) == "https://download.pytorch.org/whl/rocm7.2"
-    assert wheel_index(nvidia_gpu(), "560.35.05") == "https://download.pytorch.org/whl/cu128"
+    assert cuda_wheel_index(nvidia_gpu(), "560.35.05") == "https://download.pytorch.org/whl/cu128"
 
 
 def test_torch_works_where_it_was_imported_and_counts_gpus() -> None:

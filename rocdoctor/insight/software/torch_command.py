@@ -11,10 +11,10 @@ from rocdoctor.insight.gpus.presence import is_driven, of_vendor
 from rocdoctor.insight.software.torch_stack import (
     SELECTOR_PAGE,
     compute_gpus,
+    cuda_wheel_index,
     for_training,
     guessed,
     reinstall,
-    wheel_index,
 )
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
@@ -143,7 +143,8 @@ def _with_command(command: ShellCommand) -> Fix:
 def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     wheel = wheel_of(machine, gpu)
     if wheel is None:
-        index = wheel_index(gpu, nvidia_release(machine))
+        # For AMD GPUs wheels are all that there is: without one, no index has a build for this target or processor.
+        index = cuda_wheel_index(gpu, nvidia_release(machine)) if gpu.vendor == "nvidia" else None
         return install_torch(index, how="reinstall" if replaces else "install")
     args = wheel.args
     if not is_known(machine.torch.python) and wheel.kind != "amd":

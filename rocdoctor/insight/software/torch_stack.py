@@ -237,17 +237,10 @@ def preliminary(version: str) -> bool:
     return found is None or any(word in found[1] for word in ("a", "b", "rc", "dev"))
 
 
-def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
-    """The wheel index of pytorch.org to install from for a GPU, by the tables; None where none is known to have code.
-
-    AMD: the newest ROCm flavour with a list that covers the target. NVIDIA: the newest CUDA flavour for its compute
-    capability and this driver; one that is not known counts as one of CUDA 12.
-    """
-    if gpu.vendor == "nvidia":
-        return _cuda_index(value_or(gpu.compute_capability, ""), driver)
-    gfx = value_or(gpu.gfx, "")
-    flavours = {one.flavour for release in torch_releases() for one in release.rocm or () if one.runs_on(gfx)}
-    return _newest(flavours) if flavours else None
+def cuda_wheel_index(gpu: Gpu, driver: str = "") -> str:
+    """The index of pytorch.org with the newest CUDA flavour for an NVIDIA GPU's compute capability and this driver; one
+    that is not known counts as one of CUDA 12."""
+    return _cuda_index(value_or(gpu.compute_capability, ""), driver)
 
 
 def any_wheel_index(vendor: str) -> str:

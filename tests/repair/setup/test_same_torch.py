@@ -30,6 +30,7 @@ from tests.repair.setup.kit import step_of
         ((gpu("ada"), gpu("ada", 1, compute_capability="7.0")), {}),
         ((gpu("xtx", gfx="gfx1103"),), {}),
         ((gpu("xtx"),), {"arch": "aarch64"}),
+        ((gpu("xtx", gfx="gfx1103"),), {"arch": "aarch64"}),
     ],
 )
 def test_a_fix_installs_what_set_up_installs(
@@ -39,8 +40,8 @@ def test_a_fix_installs_what_set_up_installs(
     step = step_of(planned(machine), "torch")
     wanted = [one.words for one in step.actions if one.words[3:4] == ("install",)]
     command = right_build(machine, cards[0]).command if version else install_command(machine, cards[0])
-    if not wanted:  # the tables have no wheel, so nothing is pinned
-        assert "==" not in command
+    if not wanted:  # the tables have no wheel, so no index is named
+        assert not command
         return
     assert [tuple(shlex.split(one)) for one in command.split("; ") if " install " in one] == wanted
 
@@ -64,6 +65,11 @@ def test_the_driver_that_is_not_there_yet_chooses_the_build_too() -> None:
             one for step in planned(found).steps for action in step.actions for one in action.words if "/whl/" in one
         ]
         assert install_command(found, card).endswith(f"/{flavour}") and urls[0].endswith(f"/{flavour}"), (driver, more)
+
+
+def test_a_card_without_a_wheel_is_given_no_index() -> None:
+    old = gpu("xtx", gfx="gfx803")
+    assert not install_command(desk(old, build=torch(None)), old)
 
 
 def test_messages_of_pasted_text_bring_it_too() -> None:
