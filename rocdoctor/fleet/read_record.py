@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -17,7 +16,9 @@ T = TypeVar("T")
 NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _WORD = regex(r"[a-z0-9][a-z0-9_.-]{0,80}")
 _MOST_GPUS, _MOST_FINDINGS, _MOST_NAMES, _MOST_SIGNS = 256, 512, 4096, 400
+_MOST_CELLS = 16_384  # values of all GPUs: those of 256 partitions with 60 traits
 _LATEST = 1 << 40
+_FIGURES = (1e-12, 1e15)  # of what is measured beside these, nothing is; their sums and shares stay numbers
 
 
 class RecordError(Exception):
@@ -72,7 +73,7 @@ class RecordReader:
             tuple(_sighting(one, len(gpus)) for one in data["findings"]),
             self._unknown(data["unknown"]),
             _texts(data["unanswered"]),
-            {_word(name): _figures(values) for name, values in _mapping(data["figures"]).items()},
+            {_word(name): _figures(values, len(gpus)) for name, values in _mapping(data["figures"]).items()},
             None if data["bundle"] is None else _texts(data["bundle"]),
         )
 
@@ -82,6 +83,8 @@ class RecordReader:
 
     def _of_gpus(self, found: Mapping[str, Any], count: int) -> tuple[Traits, ...]:
         rows = [(name, value) for name, value in _mapping(found).items()]
+        if count * len(rows) > _MOST_CELLS:
+            raise RecordError("more traits of GPUs than there are")
         key = (count, *((name, tuple(value) if isinstance(value, list) else value) for name, value in rows))
 
         def make() -> tuple[Traits, ...]:
@@ -146,13 +149,14 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _figures(values: Any) -> tuple[float | None, ...]:
-    if not isinstance(values, list) or len(values) > _MOST_GPUS:
-        raise RecordError("figures are no list")
+def _figures(values: Any, gpus: int) -> tuple[float | None, ...]:
+    if not isinstance(values, list) or len(values) != gpus:
+        raise RecordError("not as many figures as GPUs")
+    least, most = _FIGURES
     for one in values:
-        bad = isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one) or one < 0
+        bad = isinstance(one, bool) or not isinstance(one, int | float) or (one != 0 and not least <= one <= most)
         if one is not None and bad:
-            raise RecordError("a figure is not a number")
+            raise RecordError("a figure is not a number, or out of bounds")
     return tuple(None if one is None else float(one) for one in values)
 
 
@@ -168,7 +172,7 @@ def _sighting(one: Mapping[str, Any], gpus: int) -> Sighting:
         None if gpu is None else _whole(gpu, max(gpus, 64)),
         _text(one["message"]),
         _whole(one["looks"], 1000),
-        _figures([one.get("logged_s")])[0],
+        _figures([one.get("logged_s")], 1)[0],
     )
 
 

@@ -7,6 +7,7 @@ are in the sample. A first look only suspects; slow is what three looks show.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -57,7 +58,9 @@ def usual(sweep: Sweep) -> Usual | None:
     known = {node: value for node, value in medians.items() if value}
     if len(known) < FEWEST_NODES:
         return None
-    shares = [one / known[node] for node in known for one in sweep[node] if one is not None]
+    # A node that claims more GPUs than its equals has no more voices than they have.
+    voices = Counter(len(sweep[node]) for node in known).most_common(1)[0][0]
+    shares = [one / known[node] for node in known for one in sweep[node][:voices] if one is not None]
     middle, share = median(known.values()), median(shares)
     return Usual(
         middle,

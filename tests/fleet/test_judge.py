@@ -328,6 +328,14 @@ def test_one_good_look_ends_a_suspicion() -> None:
     assert fleet.said("n7") == ("well", "none")
 
 
+def test_a_node_that_claims_many_gpus_hides_no_slow_one() -> None:
+    rows: dict[str, list[float]] = _figures(Random(6), {"n2": 0.9}, nodes=6)
+    rows["n9"] = [1.0, 1000.0] * 128
+    among = usual(rows)
+    assert among is not None
+    assert ("n2", 4) in {(one.node, one.gpu) for one in suspects(rows, among)}
+
+
 def test_figures_that_are_no_rates_and_too_few_nodes_are_not_judged() -> None:
     assert usual({f"n{n}": [1.0, 2.0] for n in range(4)}) is None
     fleet = FleetRounds(4)

@@ -26,7 +26,9 @@ def _back(record: NodeRecord) -> NodeRecord:
 
 @pytest.mark.parametrize("fixture", ["mi300x-8gpu", "h100-8gpu", "cpu-only-laptop", "mi300x-8gpu-cpx"])
 def test_a_record_comes_back_as_it_was_and_is_small(fixture: str) -> None:
-    record = replace(fixture_record(fixture), figures={"matmul_bf16_tflops": (600.5, None)})
+    record = fixture_record(fixture)
+    measured = tuple(600.5 if n else None for n, _ in enumerate(record.gpus))
+    record = replace(record, figures={"matmul_bf16_tflops": measured})
     assert _back(record) == record
     assert len(json.dumps(as_data(record))) < 8192
 
@@ -80,8 +82,12 @@ def test_what_is_not_as_it_should_be_is_refused() -> None:
         "{",
         deep,
         '{"a":' * 50_000,
-        json.dumps({**good, "figures": {"a": [float("nan")]}}),
-        json.dumps({**good, "figures": {"a": [10**400]}}),  # no float
+        json.dumps({**good, "figures": {"a": [float("nan")] * 8}}),
+        json.dumps({**good, "figures": {"a": [10**400] * 8}}),  # no float
+        json.dumps({**good, "figures": {"a": [1.7e308] * 8}}),  # half of two of these is infinite
+        json.dumps({**good, "figures": {"a": [5e-324] * 8}}),  # by which nothing can be divided
+        json.dumps({**good, "figures": {"a": [1.0] * 256}}),  # of eight GPUs
+        json.dumps({**good, "gpus": [good["gpus"][0]] * 256, "gpu_traits": {f"t{n}": None for n in range(4000)}}),
         json.dumps({**good, "taken_at": 10**400}),
         "x" * 2_000_000,
     ):
