@@ -87,7 +87,7 @@ def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:
 def _ours(status: os.stat_result) -> bool:
     """Whether root and we alone wrote a record: else anybody could close the node to the jobs of others."""
     mine = getattr(os, "geteuid", lambda: status.st_uid)()
-    return status.st_uid in (0, mine) and not status.st_mode & stat.S_IWOTH
+    return status.st_uid in (0, mine) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _certain(one: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from rocdoctor.fleet.making import KeyedNames, record_of, seen_again, sightings
 from rocdoctor.fleet.read_record import NODE
 from rocdoctor.fleet.record import NodeRecord
 from rocdoctor.host.base import Host
-from rocdoctor.host.live.regular_files import read_regular
+from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
@@ -39,15 +39,18 @@ _ID = regex(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-
 
 
 def key_of(path: str) -> bytes:
-    """The fleet's key; raises UsageError for a file that others may read or that holds none."""
+    """The fleet's key; raises UsageError for a file that others may read, or made, or that holds none."""
     try:
-        content = read_regular(Path(path), _KEY_BYTES[1])
-        mode = os.stat(path).st_mode
+        with open_regular(Path(path)) as stream:
+            status = os.fstat(stream.fileno())
+            content = stream.read(_KEY_BYTES[1])
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     if len(content.strip()) < _KEY_BYTES[0]:
         raise UsageError(f"{path}: a key has at least {_KEY_BYTES[0]} signs")
-    if mode & 0o077:
+    if status.st_uid not in (0, getattr(os, "geteuid", lambda: status.st_uid)()):
+        raise UsageError(f"{path}: this key belongs to another user, who knows it")
+    if status.st_mode & 0o077:
         raise UsageError(f"{path}: others may read this key; chmod 400 it")
     return content.strip()
 

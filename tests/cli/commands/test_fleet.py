@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -166,3 +167,20 @@ def test_the_last_apply_is_taken_back_where_no_round_can_be_read(
     assert run(["fleet", "apply", str(store)]) == 2
     assert run(["fleet", "apply", str(store), "--undo"]) == 0
     assert "nothing to do" in capsys.readouterr().out
+
+
+def test_a_key_that_another_user_made_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocdoctor.service.errors import UsageError
+    from rocdoctor.service.recording import key_of
+
+    key = tmp_path / "key"
+    key.write_text("k" * 32)
+    key.chmod(0o400)
+    owner = key.stat().st_uid
+    assert key_of(str(key)) == b"k" * 32
+    if owner == 0:
+        os.chown(key, 65534, 65534)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(UsageError, match="another user"):
+        key_of(str(key))
