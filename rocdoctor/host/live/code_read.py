@@ -51,6 +51,7 @@ _ALSO = {
 }
 # A script starts a script that starts a script: what those below start counts no more.
 _MOST_DEEP, _MOST_READERS = 3, 5
+_NO_SIGNS = frozenset("\"'\\$")  # which env -S takes for more than signs
 
 
 class CodeReader:
@@ -103,6 +104,8 @@ class CodeReader:
     def _of_script(self, path: str, words: list[str], deep: int) -> Iterator[str | Weakness]:
         if deep >= _MOST_READERS:
             return
+        if words[:1] and os.path.basename(words[0]) == "env" and any(set(one) & _NO_SIGNS for one in words):
+            raise OSError(errno.ENOTSUP, "its first line cannot be read with certainty", path)
         by, places = reader(words, self._folders)
         yield from places
         for one in places:
@@ -114,7 +117,8 @@ class CodeReader:
         if (text := text_of(path)) is None:
             raise OSError(errno.EFBIG, "too long a script to be looked through", path)
         programs = list(named_programs(text, self._folders))
-        for place in named_places(path, text):
+        places = list(named_places(path, text))
+        for place in places:
             yield from weaknesses(place, missing_ok=True, sticky_ok=True)
             programs += [place] if is_program(place) else []
         for program in programs if deep < _MOST_DEEP else ():
@@ -122,8 +126,14 @@ class CodeReader:
         kind = os.path.basename(by)
         if _PYTHON.match(kind):
             yield from _modules_beside(path)
+            for place in places if "path" in text else ():  # sys.path, PYTHONPATH, site
+                yield from _modules_of(place)
+        elif "$0" in text and any(_PYTHON.match(os.path.basename(one)) for one in programs):  # it is one in Python too
+            yield from _modules_beside(path)
         elif _PERL.match(kind):
             yield from _below([one for pattern in _PERL_MODULES for one in glob.glob(pattern)])
+            for place in places if "lib" in text else ():  # use lib
+                yield from _modules_of(place)
         elif not _PLAIN.match(kind) and first_line(by) is None:
             raise OSError(errno.ENOTSUP, f"read by {by}, and what that reads is not known", path)
 
@@ -137,6 +147,15 @@ def _modules_beside(path: str) -> Iterator[str]:
                 yield from _below([one.path])
             elif one.name.endswith((".py", ".pyc", ".so", ".zip")) and looks_weak(one):
                 yield one.path
+
+
+def _modules_of(folder: str) -> Iterator[str]:
+    """The modules of a folder that a script adds to where Python looks for them, and its packages."""
+    for one in entries(folder):
+        if one.is_dir():
+            yield from _below([one.path]) if os.path.isfile(os.path.join(one.path, "__init__.py")) else ()
+        elif one.name.endswith((".py", ".pyc", ".so", ".zip", ".pm", ".pl")) and looks_weak(one):
+            yield one.path
 
 
 def _below(folders: Collection[str]) -> Iterator[str]:

@@ -6,9 +6,12 @@ may stand is a program. That is more than a run reads, which is the safe side.
 
 from __future__ import annotations
 
+import glob
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from rocdoctor.host.live.regular_files import open_regular
@@ -17,16 +20,35 @@ from rocdoctor.model.lazy_re import regex
 _FIRST_LINE = 256  # as the kernel reads it (BINPRM_BUF_SIZE of include/uapi/linux/binfmts.h)
 MOST_BYTES = 2 << 20  # the longest script of a vendor has a tenth of it
 _VALUE = regex(r"\w+=")
-_COMMENT = regex(r"(?:^|(?<=\s))#[^\n]*")
+# Behind a quote it may be part of a text.
+_COMMENT = regex(r"^((?:[^\"'#\n]*\s)?)#[^\n]*", re.MULTILINE)
 _PATH = regex(r"(?<![\w.+@-])[\w.+@-]*(?:/[\w.+@-]+)+")
 # Where a command may begin, and a name that ends where one ends.
+_END = r"(?=$|[\s\"'`;&|)])"
 _NAME = regex(
     r"(?:\b(?:then|do|else|elif|if|while|until|exec|eval|env|sudo|command|nohup|xargs|which|type|time|nice)[ \t]"
-    r"|^|[;&|(`{!=\[,\"'])[ \t]*(?=([\w.+-]+)(?:$|[\s\"'`;&|)]))",
+    r"|^[ \t]*[^\s()]{1,80}\)|^|[;&|(`{!=\[,\"'])[ \t]*(?=([\w.+-]+)" + _END + ")",
     re.MULTILINE,
 )
-# What lies there is no code of a program, or the kernel's.
-_NO_CODE = regex(r"/(?:proc|sys|dev|run|var/(?:log|run|cache|spool|mail))(?:/|\Z)")
+# The same behind a variable that is set for it (LC_ALL=C x), and as what another program is told to start.
+_NAME_BEHIND = regex(
+    r"(?:(?<![\w.-])\w+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';&|()]*)"
+    r"|\b(?:env|sudo|exec|nice|xargs|timeout|setsid|ionice|stdbuf|taskset|numactl|chrt|flock|chroot|unshare|nsenter)"
+    r"(?:[ \t]+(?:[-+]\S*|\d\S*|/\S*|\w+=\S*)){0,8})[ \t]+(?=([\w.+-]+)" + _END + ")"
+)
+_LIST = regex(r"\bfor[ \t]+\w+[ \t]+in[ \t]+([^;\n]+)")
+# Read by a shell as its own code, whether it may be run or not; a name without a folder is looked up as programs are.
+_SOURCED = regex(
+    r"(?:^|[;&|({]|\b(?:then|do|else)\b)[ \t]*(?:\.|source)[ \t]+[\"']?(?:([\w.+-]+)|(/[\w.+@/-]+))" + _END,
+    re.MULTILINE,
+)
+_MANY = regex(r"(?:\bin|(?:\.|source))[ \t]+[\"']?(/[\w.+@/-]+)[\"']?(/[\w.+@-]*\*[\w.+@*-]*)")
+_SET = regex(r"(?<![\w$])(\w+)=[\"']?(/[\w.+@/-]+)[\"']?(?=$|[\s;&|)])", re.MULTILINE)
+_OTHERWISE = regex(r"\$\{\w+:?[-=](/[\w.+@/-]+)\}")
+_VARIABLE = regex(r"\$(?:\{(\w+)\}|(\w+))(?=/)")
+# What lies there is no code of a program, or the kernel's; but everybody may put files into some of these.
+_NO_CODE = regex(r"/(?:proc|sys|dev(?!/shm/)|run(?!/user/)|var/(?:log|run|cache|spool|mail))(?:/|\Z)")
+_MOST_MATCHES, _MOST_NESTED = 500, 3
 
 
 def first_line(path: str) -> list[str] | None:
@@ -63,7 +85,7 @@ def text_of(path: str) -> str | None:
     """The text of a script without its comments; None where it is too long to be looked through."""
     with open_regular(Path(path)) as stream:
         data = stream.read(min(os.fstat(stream.fileno()).st_size, MOST_BYTES) + 1)  # all of it is set aside first
-    return None if len(data) > MOST_BYTES else _COMMENT.sub("", data.decode("utf-8", errors="replace"))
+    return None if len(data) > MOST_BYTES else _COMMENT.sub(r"\1", data.decode("utf-8", errors="replace"))
 
 
 def named_places(path: str, text: str) -> Iterator[str]:
@@ -73,7 +95,10 @@ def named_places(path: str, text: str) -> Iterator[str]:
     """
     folders = [os.path.dirname(one) for one in dict.fromkeys((path, os.path.realpath(path)))]
     folders += [os.path.dirname(one) for one in folders]
+    text = _filled(text)
     words = _PATH.findall(text)
+    for folder, names in _MANY.findall(text):
+        words += islice(glob.iglob(f"{glob.escape(folder)}{names}"), _MOST_MATCHES)
     words += [word[word.index("/") :] for word in words]  # $HERE/x
     for word in dict.fromkeys(words):
         for place in (
@@ -82,14 +107,32 @@ def named_places(path: str, text: str) -> Iterator[str]:
         ):
             if not _NO_CODE.match(place) and os.path.exists(place):
                 yield place
+    yield from dict.fromkeys(path for _, path in _SOURCED.findall(text) if path)
+
+
+def _filled(text: str) -> str:
+    """The text with folders in the place of the variables that it sets to them; one without such a value stays."""
+    text = _OTHERWISE.sub(lambda found: found[1], text)
+    for _ in range(_MOST_NESTED):
+        values = dict(_SET.findall(text))
+        text = _VARIABLE.sub(partial(_value, values), text) if values else text
+    return text
+
+
+def _value(values: Mapping[str, str], found: re.Match[str]) -> str:
+    return values.get(found[1] or found[2], found[0])
 
 
 def named_programs(text: str, folders: Collection[str]) -> Iterator[str]:
     """The programs that a script may start by name."""
-    names = set(_NAME.findall(text))
+    names = {*_NAME.findall(text), *_NAME_BEHIND.findall(text)}
+    names.update(word for words in _LIST.findall(text) for word in words.split())
+    sourced = {name for name, _ in _SOURCED.findall(text)}
+    names |= sourced
     for folder in folders:
         here = names & set(_listed(folder))
-        yield from sorted(one for name in here if is_program(one := os.path.join(folder, name)))
+        paths = {name: os.path.join(folder, name) for name in here}
+        yield from sorted(one for name, one in paths.items() if is_program(one) or name in sourced)
         names -= here
 
 

@@ -120,6 +120,33 @@ _KINDS: dict[str, tuple[Callable[[Box], object], str]] = {
     "program by name": (lambda box: box.script("if helper --all; then echo; fi\n"), "bin/helper"),
     "program by name in Python": (lambda box: box.script("run(['helper', '-x'])", box.python()), "bin/helper"),
     "program after a pipe": (lambda box: box.script("cat /etc/passwd | helper\n"), "bin/helper"),
+    "program behind a variable that is set for it": (lambda box: box.script("LC_ALL=C helper -x\n"), "bin/helper"),
+    "program that another one is told to start": (lambda box: box.script("timeout -k 1 5 helper\n"), "bin/helper"),
+    "program of a list": (lambda box: box.script("for x in no helper; do $x; done\n"), "bin/helper"),
+    "program of a case": (lambda box: box.script("case $1 in\n  -x) helper a;;\nesac\n"), "bin/helper"),
+    "program behind a text with #": (lambda box: box.script("echo 'a # b'; helper\n"), "bin/helper"),
+    "file that is sourced by name": (lambda box: box.script(". x.conf\n"), "bin/x.conf"),
+    "file below a variable": (lambda box: box.script(f'D={box.root}/etc\n. "${{D}}/x.conf"\n'), "etc/x.conf"),
+    "file below a default": (lambda box: box.script(f". ${{D:-{box.root}/etc}}/x.conf\n"), "etc/x.conf"),
+    "files of a folder": (
+        lambda box: (box.ours("etc/a.conf"), box.script(f"for f in {box.root}/etc/*.sh; do . $f; done\n")),
+        "etc/x.sh",
+    ),
+    "module in a folder that Python is told": (
+        lambda box: (box.ours("share/a"), box.script(f"sys.path.append('{box.root}/share')", box.python())),
+        "share/amdsmi.py",
+    ),
+    "package in a folder that Python is told": (
+        lambda box: (
+            box.ours("share/amdsmi/__init__.py"),
+            box.script(f"sys.path.append('{box.root}/share')", box.python()),
+        ),
+        "share/amdsmi/main.py",
+    ),
+    "module beside a script of two languages": (
+        lambda box: box.script(f'exec {box.python()} "$0"\n'),
+        "bin/json.py",
+    ),
     "program of a program": (
         lambda box: (box.script("second\n"), box.script("echo $(helper)\n", name="bin/second")),
         "bin/helper",
@@ -161,6 +188,8 @@ def test_what_a_program_does_not_read_does_not_count(shared: Path) -> None:
             ("echo no helper there\n", "bin/helper"),
             ("echo x > /tmp/made; cat /proc/1/stat /dev/null\n", "bin/other"),
             ("echo\n", "bin/json.py"),
+            ("echo a # LC_ALL=C helper\n", "bin/helper"),
+            ("ls /usr/share/x; cp a helper b\n", "bin/helper"),
             ("echo\n", "lib/libx.so"),
         )
     ):
@@ -189,6 +218,23 @@ def test_who_reads_a_script_must_be_known(shared: Path) -> None:
     box.script("x\n" * 2_000_000)
     with pytest.raises(OSError, match="too long"):
         box.weak()
+
+
+def test_a_shell_sources_nothing_that_everybody_can_make(shared: Path) -> None:
+    box = Box(shared / "box")
+    for place in ("/tmp/rocdoctor-not-there.sh", "/dev/shm/rocdoctor-not-there.sh"):
+        box.script(f"[ -r {place} ] && . {place}\n")
+        assert box.weak() == [place]
+        box.script(f"echo x > {place}\n")
+        assert box.weak() == []
+
+
+def test_a_first_line_that_env_takes_apart_otherwise_is_not_guessed_at(shared: Path) -> None:
+    box = Box(shared / "box")
+    for words in ('-S "helper"', "-S ${HELPER}", "-S hel\\_per"):
+        box.script("", f"/usr/bin/env {words}")
+        with pytest.raises(OSError, match="first line cannot be read"):
+            box.weak()
 
 
 def test_what_was_asked_before_hides_nothing(shared: Path) -> None:
