@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ Kind = Literal["primary", "measured", "secondary", "derived", "community", "not-
 KINDS: tuple[Kind, ...] = ("primary", "measured", "secondary", "derived", "community", "not-verified")
 
 Table = Mapping[str, Any]
+# What is kept is a file of ours: neither a link nor a FIFO, which would wait for its writer.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FLAGS |= getattr(os, "O_BINARY", 0)
 
 
 class TableError(Exception):
@@ -136,9 +140,10 @@ def _may_keep(beside: Path) -> bool:
 
 def _kept(path: Path, owner: int) -> bytes:
     """The kept form of the table's owner, root or us: what others wrote can break the interpreter that loads it."""
-    with path.open("rb") as stream:
+    with open(os.open(path, _FLAGS), "rb") as stream:
         status = os.fstat(stream.fileno())
-        if status.st_uid not in (0, owner, getattr(os, "geteuid", lambda: owner)()) or status.st_mode & 0o022:
+        ours = status.st_uid in (0, owner, getattr(os, "geteuid", lambda: owner)())
+        if not ours or not stat.S_ISREG(status.st_mode) or status.st_mode & 0o022:
             raise PermissionError
         return stream.read()
 
@@ -147,7 +152,7 @@ def _keep(kept: Path, data: bytes) -> None:
     """Write a file at once or not at all, since several of us may run."""
     import tempfile  # once, when a table has changed
 
-    kept.parent.mkdir(exist_ok=True)
+    kept.parent.mkdir(mode=0o755, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=kept.parent)
     try:
         with open(handle, "wb") as out:

@@ -67,6 +67,30 @@ def test_what_others_can_change_is_not_used(table: Path, mode: int) -> None:
     assert load.recalled(table, "code", (1,)) is None
 
 
+def test_neither_a_link_nor_a_fifo_is_a_kept_form(table: Path) -> None:
+    """A FIFO that was opened would never come back."""
+    load.keep(table, "code", (1,), "kept")
+    (kept,) = _kept(table)
+    kept.rename(table.parent / "elsewhere")
+    kept.symlink_to(table.parent / "elsewhere")
+    assert load.recalled(table, "code", (1,)) is None
+    kept.unlink()
+    os.mkfifo(kept)
+    holds_it_open = os.open(kept, os.O_RDWR)  # so that a break of this is a failure and no hang
+    os.write(holds_it_open, (table.parent / "elsewhere").read_bytes())
+    assert load.recalled(table, "code", (1,)) is None
+    os.close(holds_it_open)
+
+
+def test_the_folder_is_for_its_owner_to_write(table: Path) -> None:
+    before = os.umask(0)
+    try:
+        load.read_table(table)
+    finally:
+        os.umask(before)
+    assert (table.parent / "__pycache__").stat().st_mode & 0o022 == 0
+
+
 def test_nothing_is_written_where_python_must_not_write(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     load.read_table(table)
