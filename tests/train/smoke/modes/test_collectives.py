@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from rocdoctor.train.smoke.worker.context import Context
+from rocdoctor.train.smoke.worker.exact_values import values
+from rocdoctor.train.smoke.worker.modes.collectives import _other_sums
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import torch
+
 MODES = ("all-reduce", "one-to-all", "all-gather", "reduce-scatter", "all-to-all", "point-to-point", "subgroups")
 
 
@@ -53,3 +61,24 @@ def test_a_collective_that_ignores_its_group_is_caught() -> None:
     result = kit.planted("wrong-group", 1, "subgroups", 4, limit_s=6.0)
     assert (result.state, result.named) == ("crashed", (1,)), result.message
     assert "rank 0 waits in all_reduce float32[1027] among ranks 0,1 for rank 1" in result.message
+
+
+@pytest.mark.parametrize("off", (1.0, 1.00001))
+def test_a_mean_may_be_rounded_as_nccl_does_and_no_more(monkeypatch: pytest.MonkeyPatch, off: float) -> None:
+    world = 7
+    board: Any = SimpleNamespace(mark=lambda _text: None)
+    context = Context(torch, 0, world, torch.device("cpu"), "nccl", "", board, {})
+    parts = [(values(context, rank, 1027, torch.float32).remainder(3) + 1) * world for rank in range(world)]
+
+    def all_reduce(tensor: torch.Tensor, op: Any) -> None:
+        if op != torch.distributed.ReduceOp.AVG:
+            raise RuntimeError("Cannot use ReduceOp")
+        assert torch.equal(tensor, parts[0])
+        share = torch.tensor(off / world, dtype=torch.float32)
+        tensor.copy_(sum(part * share for part in parts))
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", all_reduce)
+    _other_sums(context)
+    errors, faults = context.comparison.errors, context.comparison.faults
+    assert errors["value"] > 0.0  # 1/7 is no number of fp32: equal values would prove nothing
+    assert [fault["name"] for fault in faults] == ([] if off == 1.0 else ["all_reduce of 1027 float32, avg"]), faults
