@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import torch
+import torch.distributed as dist
+
+from tests.train.smoke.planted.faults import Active, wrap
 
 
 @pytest.mark.parametrize("world", (2, 3))
@@ -27,3 +33,33 @@ def test_every_way_of_every_optimizer_is_tried() -> None:
     assert result.state == "pass", result.message
     assert "not_implemented" not in result.facts
     assert result.max_error["local"] <= result.tolerance["local"] / 4
+
+
+def other_numbers(active: Active) -> None:
+    """The lower half of the ranks draws other numbers from the seed that all share."""
+
+    def around(original: Any, seed: int) -> Any:
+        low = active() and dist.is_initialized() and dist.get_rank() < dist.get_world_size() / 2
+        return original(78 if seed == 77 and low else seed)
+
+    wrap(torch, "manual_seed", around)
+
+
+def one_stream(active: Active) -> None:
+    """All seeds are one."""
+    wrap(torch, "manual_seed", lambda original, seed: original(77 if active() else seed))
+
+
+@pytest.mark.parametrize(("world", "named"), [(2, (0, 1)), (3, (2,)), (4, (0, 1, 2, 3))])
+def test_without_a_majority_no_rank_alone_is_accused_of_its_random_numbers(world: int, named: tuple[int, ...]) -> None:
+    # Of three ranks two draw other numbers: they are the majority, so the third alone differs.
+    result = kit.planted(other_numbers, "all", "dropout", world)
+    assert (result.state, result.named) == ("fail", named), result.message
+    if len(named) == world:
+        assert "random numbers from one seed: differ between the ranks" in result.message
+
+
+def test_ranks_that_draw_alike_are_named_with_each_other() -> None:
+    result = kit.planted(one_stream, "all", "dropout", 3)
+    assert (result.state, result.named) == ("fail", (0, 1, 2)), result.message
+    assert "drew the same random numbers as rank 1 and rank 2, although" in result.message
