@@ -51,12 +51,12 @@ def judge(record: ModeRecord) -> ModeResult:
 
 def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
     """What ranks compare with must be equal everywhere: nothing else can be judged before."""
-    words = "the reference (double precision on the CPU, the same on every rank) comes out another one"
+    words = "the reference (double precision on the CPU, the same on every rank) differs"
     if len(odd) == len(record.ranks):
-        words = f"{ranks_text(odd)}: {words} on each: one of the processors computes wrongly, it cannot be told which"
-        return _result(record, "fail", words, "device", [one.rank for one in odd])
-    words = f"{ranks_text(odd)}: {words} than on the others: its processor or memory is at fault"
-    return _result(record, "fail", words, "device", [one.rank for one in odd])
+        words += " between the ranks: one of the processors computes wrongly, it cannot be told which"
+    else:
+        words += " from that of the other ranks: its processor or memory is at fault"
+    return _result(record, "fail", f"{ranks_text(odd)}: {words}", "device", [one.rank for one in odd])
 
 
 def _late(record: ModeRecord, late: Sequence[RankRecord]) -> ModeResult:

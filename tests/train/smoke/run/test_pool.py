@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run.pool import Pool, PoolError
+from rocdoctor.train.smoke.run.pool import Pool, PoolError, RankRecord
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
@@ -59,6 +60,30 @@ def test_a_server_that_is_stopped_or_killed_is_no_fault_of_a_rank(number: signal
     assert (found.state, found.layer, found.named) == ("crashed", "", ()), found.message
     assert "the process that starts the ranks" in found.message and words in found.message
     assert kit.processes() == []
+
+
+def test_what_an_earlier_set_of_ranks_says_late_is_no_answer() -> None:
+    pool = kit.healthy_pool()
+    assert judge(pool.start(2, "gloo", "cpu", 10.0, 60.0)).state == "pass"
+    now = pool._pids[1]
+    late = {"rank": 1, "pid": now + 1, "at": 1.0}
+    for event in (
+        {"event": "result", "state": "pass"},
+        {"event": "ready", "gpu": None},
+        {"event": "exit", "signal": 9},
+    ):
+        said = [{**late, **event}, {"event": "result", "rank": 1, "pid": now, "at": 2.0, "state": "fail"}]
+        pool._ranks[1] = RankRecord(1)
+        assert pool._take(said[0]) is None, event
+        assert pool._ranks[1] == RankRecord(1), event
+        assert pool._take(said[1]) is pool._ranks[1]
+        assert pool._ranks[1].result == said[1]
+    pool._buffer += b"".join(
+        json.dumps({**late, "event": "result", "rank": rank, "state": "pass"}).encode() + b"\n" for rank in (0, 1)
+    )
+    found = judge(pool.run("optimizers", 20.0))
+    pool.stop_ranks()
+    assert (found.state, set(found.max_error)) == ("pass", {"local"}), found
 
 
 def test_a_pool_goes_on_after_a_loss() -> None:
