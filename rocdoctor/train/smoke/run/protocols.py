@@ -15,10 +15,10 @@ from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 
 Start = Callable[[dict[str, str]], ModeRecord]
 _CHOICES = {"NCCL_PROTO": ("LL", "LL128", "Simple"), "NCCL_ALGO": ("Ring", "Tree")}
-# Both libraries take LL128 by themselves only where they know it to be safe (NCCL: generation, NVLink, no way through the
-# CPU to the network; RCCL of October 2024: gfx90a with a tuning table). Asked for, they take it everywhere, and untested
-# links may corrupt data (src/graph/tuning.cc of both, read 2026-11-24): a healthy machine may fail with it. So it is
-# tried only where the mode went wrong without it, as it did by NCCL's own choice in 2.18.1 (its release notes).
+# Both libraries take LL128 by themselves only where they know it to be safe (NCCL: generation, NVLink, no way through
+# the CPU to the network; RCCL of October 2024: gfx90a with a tuning table). Asked for, they take it everywhere, and
+# untested links may corrupt data (src/graph/tuning.cc of both, read 2026-11-24): a healthy machine may fail with it. So
+# it is tried only where the mode went wrong without it, as it did by NCCL's own choice in 2.18.1 (its release notes).
 _UNSAFE = "LL128"
 
 

@@ -88,7 +88,7 @@ class Pretended:
         (("LL", "LL128", "Simple"), ""),
     ),
 )
-def test_where_values_are_wrong_all_are_tried_and_only_what_helps_is_advised(wrong: tuple[str, ...], words: str) -> None:
+def test_where_values_are_wrong_only_a_setting_that_helps_is_advised(wrong: tuple[str, ...], words: str) -> None:
     pretended: Any = Pretended(*wrong)
     usual = ModeResult("all-reduce", "fail", 0.1, "every rank: wrong", layer="collectives")
     assert forced(usual, pretended, pretended.start, 1.0).message == words + usual.message

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..context import Context
-from ..exact_values import values
+from ..exact_values import mean_rounding, values
 from ..mode import Mode
 
 ORDER = 20
@@ -39,9 +39,9 @@ def _sum(context: Context, parts: list[Any]) -> Any:
     return total
 
 
-def _exact(context: Context, name: str, got: Any, wanted: Any) -> None:
+def _exact(context: Context, name: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
     # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
-    context.check("value", name, got, wanted, tolerance=0.0, step=context.marks)
+    context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks)
 
 
 def _each(context: Context) -> Any:
@@ -95,7 +95,9 @@ def _other_sums(context: Context) -> None:
     """Product and mean of floating-point numbers, bitwise sums of whole ones: what a back end has of them."""
     torch, dist = context.torch, context.torch.distributed
     whole = _all(context, 1027, torch.int32)
-    small = [(one.remainder(3) + 1).float() for one in _all(context, 1027, torch.float32)]
+    # Products of up to 15 threes are exact in fp32, of twos any number.
+    most = 3 if context.world <= 15 else 2
+    small = [(one.remainder(most) + 1).float() for one in _all(context, 1027, torch.float32)]
     mean = [one * context.world for one in small]
     tries: list[tuple[str, list[Any], Callable[[Any, Any], Any]]] = [
         ("PRODUCT", small, lambda one, two: one * two),
@@ -113,22 +115,9 @@ def _other_sums(context: Context) -> None:
         if _refused(context, f"all_reduce, {kind}", lambda: dist.all_reduce(got, op=operation)):  # noqa: B023
             continue
         if kind == "AVG":
-            context.check(
-                "value",
-                f"{name}, avg",
-                got,
-                wanted / context.world,
-                tolerance=_mean_rounding(context),
-                step=context.marks,
-            )
+            _exact(context, f"{name}, avg", got, wanted / context.world, mean_rounding(context))
         else:
             _exact(context, f"{name}, {kind.lower()}", got, wanted)
-
-
-def _mean_rounding(context: Context) -> float:
-    """NCCL and RCCL multiply each part by 1/n in fp32 and add (hostToDevRedOp in src/enqueue.cc, read 2026-11-24): 1/n
-    is rounded, each product and each of n - 1 sums, by at most 2^-24; 9.5e-7 of 15 ranks."""
-    return (context.world + 1) * 2.0**-24
 
 
 # What back ends say of a kind of sum, a type or a layout that they do not have.
