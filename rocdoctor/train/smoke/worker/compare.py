@@ -34,6 +34,10 @@ class ModeComparisons:
         self.faults: list[dict[str, Any]] = []
         self.count = 0
 
+    def limit(self, stage: str) -> float:
+        """What is allowed at a stage on this device where nothing else is said, as a share."""
+        return FP32[stage] * self._factor
+
     def check(
         self,
         stage: str,
@@ -58,7 +62,7 @@ class ModeComparisons:
         difference lies, where the stage alone would not tell.
         """
         torch = self._torch
-        limit_share = FP32[stage] * self._factor if tolerance is None else tolerance
+        limit_share = self.limit(stage) if tolerance is None else tolerance
         if limit_share == 0.0 and self._equal(got, wanted):  # without a copy: such tensors may be large
             self.count += 1
             self.errors.setdefault(stage, 0.0)
@@ -199,6 +203,11 @@ def closeness(error: float, limit: float) -> float:
 def order_of(fault: Mapping[str, Any]) -> tuple[int, int, int]:
     """Where a fault stands in the flow of data."""
     return int(fault["step"]), int(fault["turn"]), STAGES.index(fault["stage"])
+
+
+def agreed(torch: Any, many: Sequence[Any]) -> Any:
+    """What more than half of the ranks hold, which alone tells who is wrong; None without that, as of two ranks."""
+    return next((one for one in many if 2 * sum(torch.equal(one, other) for other in many) > len(many)), None)
 
 
 def _plain(torch: Any, value: Any) -> Any:

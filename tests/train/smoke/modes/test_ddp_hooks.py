@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from rocdoctor.train.smoke.worker.context import Context
+from rocdoctor.train.smoke.worker.modes.ddp_hooks import _same_everywhere
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import torch
+
 MODES = ("ddp-fp16-hook", "ddp-powersgd", "post-local-sgd", "zero-1", "ddp-autocast", "ddp-grad-scaler")
 
 
@@ -47,3 +54,18 @@ def test_a_planted_fault_is_caught_and_its_rank_named(
     result = kit.planted(fault, rank, mode, world=4)
     assert (result.state, result.named) == ("fail", named), result.message
     assert words in result.message
+
+
+@pytest.mark.parametrize(("sums", "faults"), [((1.0, 1.0), (0, 0)), ((1.0, 2.0), (1, 1)), ((1.0, 2.0, 1.0), (0, 1, 0))])
+def test_of_two_ranks_that_differ_at_the_end_both_are_named(
+    monkeypatch: pytest.MonkeyPatch, sums: tuple[float, ...], faults: tuple[int, ...]
+) -> None:
+    def all_gather(many: list[Any], _own: Any) -> None:
+        many[:] = [torch.tensor([value], dtype=torch.float64) for value in sums]
+
+    monkeypatch.setattr(torch.distributed, "all_gather", all_gather)
+    board: Any = SimpleNamespace(mark=lambda _text: None)
+    for rank, value in enumerate(sums):
+        context = Context(torch, rank, len(sums), torch.device("cpu"), "gloo", "", board, {})
+        _same_everywhere(context, {"weight": torch.tensor([value])}, 8)
+        assert len(context.comparison.faults) == faults[rank], (rank, context.comparison.faults)

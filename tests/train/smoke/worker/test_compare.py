@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-from rocdoctor.train.smoke.worker.compare import ModeComparisons, order_of  # noqa: E402
+from rocdoctor.train.smoke.worker.compare import ModeComparisons, agreed, order_of  # noqa: E402
 
 
 def _stages(found: ModeComparisons) -> list[tuple[str, int]]:
@@ -42,3 +42,13 @@ def test_another_tensor_in_its_place_is_no_wrong_arithmetic(got: Any, layer: str
     hints = {"that of micro-batch 1": torch.tensor([7.0, 8.0, 9.0])}
     found.check("local", "x", got, torch.tensor([1.0, 2.0, 3.0]), hints=hints)
     assert found.faults[0].get("layer") == layer
+
+
+def test_only_a_majority_tells_who_is_wrong() -> None:
+    one, two, nan = (torch.tensor([value]) for value in (1.0, 2.0, float("nan")))
+    assert agreed(torch, [one, two]) is None
+    assert agreed(torch, [one, one, two, two]) is None
+    assert agreed(torch, [nan, nan]) is None
+    for many in ([one, two, two], [two, one, two]):
+        found = agreed(torch, many)
+        assert found is not None and torch.equal(found, two)

@@ -8,11 +8,15 @@ from typing import Any
 
 from .. import model as models
 from .. import plain
+from ..compare import agreed
 from ..context import Context
 from ..mode import Mode
 from . import ddp
 
 ORDER = 31
+# bf16 autocast rounds at other places for other shapes of a batch. Seen with torch 2.13.0 on the CPU, 2 and 4 ranks:
+# loss 3.3e-5, gradients 6.9e-3, parameters 4e-6; a lost share of one of 8 ranks shows 0.1 in gradients.
+_AUTOCAST = {"loss": 1e-3, "grad": 3e-2, "before": 1e-4}
 # What 16-bit gradients lose at most, as a share of the largest gradient: one rounding before the sum and one at each
 # addition (bf16 keeps 8 bits, fp16 11). Measured for fp16: 6e-4 with torch 2.13.0, 4 ranks.
 _ROUNDED = {"fp16": 2e-3, "bf16": 1.6e-2}
@@ -88,9 +92,12 @@ def _same_everywhere(context: Context, tensors: dict[str, Any], step: int) -> No
     everyone = [torch.empty_like(own) for _ in range(context.world)]
     context.mark("checksums of all ranks")
     dist.all_gather(everyone, own)
-    usual = torch.stack(everyone).median(0).values
     for at, name in enumerate(names):
-        context.check("param", f"checksum of {name}", own[at], usual[at], tolerance=0.0, step=step)
+        usual, what = agreed(torch, [one[at] for one in everyone]), f"checksum of {name}"
+        if usual is not None:
+            context.check("param", what, own[at], usual, tolerance=0.0, step=step)
+        else:
+            context.expect("param", what, False, "differs between the ranks: no majority agrees", step=step)
 
 
 def post_local_sgd(context: Context) -> None:
@@ -146,7 +153,7 @@ def zero1(context: Context) -> None:
     split: Any = getattr(optimizer, "_partition_parameters", lambda: [[]] * context.world)()
     mine = {id(one) for group in split[context.rank] for one in group["params"]}
     owned = [models.plain_name(name) for name, one in model.named_parameters() if id(one) in mine]
-    ddp.train(context, model, optimizer, kind="adamw", parameter_tolerance=1e-5, owned=owned)
+    ddp.train(context, model, optimizer, kind="adamw", owned=owned)
     held = sum(
         value.numel() for state in optimizer.optim.state.values() for name, value in state.items() if name == "exp_avg"
     )
@@ -180,10 +187,13 @@ def sync_batch_norm(context: Context) -> None:
     context.mark("forward and backward")
     got = model(context.share(images))
     got.square().mean().backward()
-    context.check("value", "output", got, context.share(wanted), tolerance=1e-5)
-    context.check_all("grad", models.gradients(model), models.gradients(reference), tolerance=1e-4)
+    # Convolutions of GPU libraries round more than a plain sum, and normalising takes differences: what is allowed of
+    # values, of gradients twice. Not measured: GPUs alone do this.
+    near = context.limit("value")
+    context.check("value", "output", got, context.share(wanted), tolerance=near)
+    context.check_all("grad", models.gradients(model), models.gradients(reference), tolerance=2 * near)
     running = dict(model.module.named_buffers())
-    context.check("param", "running mean", running["1.running_mean"], reference[1].running_mean, tolerance=1e-5)
+    context.check("param", "running mean", running["1.running_mean"], reference[1].running_mean, tolerance=near)
     dist.barrier()
 
 
@@ -201,9 +211,8 @@ def autocast(context: Context) -> None:
     optimizer = models.optimizer_for(torch, "sgd", model.parameters())
     for step, (tokens, targets) in enumerate(context.batches()):
         context.mark(f"step {step}: forward and backward")
-        context.check_all(
-            "before", models.parameters(model), wanted.before[step], step=step, tolerance=0.0 if step == 0 else 1e-4
-        )
+        limit = _AUTOCAST["before"] if step else 0.0
+        context.check_all("before", models.parameters(model), wanted.before[step], step=step, tolerance=limit)
         optimizer.zero_grad()
         with half():
             logits = model(context.share(tokens))
@@ -220,9 +229,9 @@ def autocast(context: Context) -> None:
         total = loss.detach().clone()
         context.mark(f"step {step}: mean of the losses")
         torch.distributed.all_reduce(total)
-        # Sums in bf16 depend on the shapes: 1.2e-4 to 1.9e-4 of 4.5e-2 was seen.
-        context.check("loss", "loss", total / context.world, wanted.losses[step], step=step, tolerance=1e-3)
-        context.check_all("grad", models.gradients(model), wanted.grads[step], step=step, tolerance=1.5e-2)
+        mean, near = total / context.world, _AUTOCAST
+        context.check("loss", "loss", mean, wanted.losses[step], step=step, tolerance=near["loss"])
+        context.check_all("grad", models.gradients(model), wanted.grads[step], step=step, tolerance=near["grad"])
         optimizer.step()
 
 
