@@ -48,6 +48,7 @@ class Context:
         self._cache = cache
         # A GPU adds in another order than one process does with other shapes.
         self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else 4.0)
+        self.limit = self.comparison.limit
         self.check = self.comparison.check
         self.check_all = self.comparison.check_all
         self.expect = self.comparison.expect
@@ -91,6 +92,22 @@ class Context:
         found: models.Reference = self.cached(key, lambda: plain.train(self.torch, self.sizes, layers, data, kind))
         self.compared(" ".join(map(str, key)), [*found.losses, *found.grads[-1].values(), *found.after[-1].values()])
         return found
+
+    def certain(
+        self, step: int, steps: int, held: dict[str, Any], part: Any = dict, later: float = 0.0
+    ) -> dict[str, Any]:
+        """What is held after a step of ``reference("adamw", steps)``, with the expected value where it is as near as
+        can be told: where a gradient is next to nothing, rounding decides in which direction AdamW moves a value.
+
+        ``part``: what of whole tensors is held; ``later``: what gradients after the first step may be off by, where
+        that is more than usual, as a share of the largest.
+        """
+        wanted, torch = self.reference("adamw", steps), self.torch
+        first = self.limit("grad")
+        shares = [first, *[max(first, later)] * (steps - 1)]
+        doubts = part(self.cached(("doubts", steps, later), lambda: plain.doubts(torch, wanted, shares))[step])
+        right = part(wanted.after[step])
+        return {name: plain.settled(torch, one, right[name], doubts[name]) for name, one in held.items()}
 
     def compared(self, name: str, tensors: list[Any]) -> None:
         """Tell the runner what this rank compares with: ranks that expect different numbers are not all right."""

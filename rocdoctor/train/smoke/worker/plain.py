@@ -8,6 +8,7 @@ processor's double-precision product, exponential and error function.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .model import Reference, Sizes, build, parameters, plain_name
@@ -131,6 +132,30 @@ def train(torch: Any, sizes: Sizes, layers: int, data: list[tuple[Any, Any]], ki
         found.moments.append(dict(optimizer.moments))
         trained.load_state_dict(held)
     return found
+
+
+def doubts(torch: Any, reference: Reference, shares: Sequence[float]) -> list[dict[str, Any]]:
+    """How far AdamW's parameters may be off after each step, whose gradients are off by a share of the largest.
+
+    A value moves by the rate times m / sqrt(v). With gradients off by d both m, a mean of them, and sqrt(v), a norm,
+    are off by at most d; m is at most 1.01 sqrt(v) (Cauchy, betas 0.9 and 0.999, four steps): so the quotient is off by
+    at most 2.01 d / sqrt(v), and never by more than 2.02.
+    """
+    found: list[dict[str, Any]] = []
+    noise = 0.0
+    for step, (grads, share) in enumerate(zip(reference.grads, shares)):
+        noise = max(noise, share * max(float(one.abs().max()) for one in grads.values()))
+        before = found[-1] if found else dict.fromkeys(grads, 0.0)
+        size = {name: (two / (1 - _BETA2 ** (step + 1))) ** 0.5 for name, (_, two) in reference.moments[step].items()}
+        off = {name: (2.01 * noise / (one + _EPSILON)).clamp(max=2.02) for name, one in size.items()}
+        found.append({name: before[name] + _RATE["adamw"] * one for name, one in off.items()})
+    return found
+
+
+def settled(torch: Any, held: Any, wanted: Any, doubt: Any) -> Any:
+    """What is held, with the expected number where it is within doubt."""
+    held = held.detach().double().cpu()
+    return torch.where((held - wanted).abs() <= doubt, wanted, held) if held.shape == wanted.shape else held
 
 
 def sketch(torch: Any, tensors: list[Any]) -> list[float]:

@@ -63,3 +63,23 @@ def test_ranks_that_draw_alike_are_named_with_each_other() -> None:
     result = kit.planted(one_stream, "all", "dropout", 3)
     assert (result.state, result.named) == ("fail", (0, 1, 2)), result.message
     assert "drew the same random numbers as rank 1 and rank 2, although" in result.message
+
+
+def rounded_as_elsewhere(active: Active) -> None:
+    """Gradients that are off by a hundred-thousandth of the largest, as those of another device may be."""
+
+    def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
+        held = [one.grad for group in self.param_groups for one in group["params"] if one.grad is not None]
+        held = [getattr(one, "_local_tensor", one) for one in held]
+        largest = max((float(one.abs().max()) for one in held if one.numel()), default=0.0)
+        for one in held if active() else ():
+            one.add_(torch.arange(one.numel()).mul(0.7).sin().reshape(one.shape), alpha=1e-5 * largest)
+        return original(self, *args, **keywords)
+
+    wrap(torch.optim.AdamW, "step", around)
+
+
+@pytest.mark.parametrize("mode", ("zero-1", "ddp-longer", "fsdp2-longer"))
+def test_what_rounding_decides_in_adamw_accuses_nobody(mode: str) -> None:
+    result = kit.planted(rounded_as_elsewhere, "all", mode, 2)
+    assert result.state == "pass", result.message

@@ -9,7 +9,6 @@ from typing import Any
 from .. import flow as flows
 from .. import model as models
 from .. import shards
-from ..compare import FP32
 from ..context import Context
 from ..mode import Mode
 from .fsdp2 import library
@@ -144,7 +143,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
             gathered.found,
             whole,
             step=step,
-            tolerance=0.0 if step == 0 else FP32["before"],
+            tolerance=0.0 if step == 0 else context.limit("before"),
             turns={name: turns[f"input of {name.rpartition('.')[0]}"] - 1 for name in names},
             owners=grid.owners(whole),
         )

@@ -32,7 +32,7 @@ def compiled(context: Context) -> None:
     context.mark("compiling")
     fast = torch.compile(model)
     with _patience(context):
-        ddp.train(context, fast, models.optimizer_for(torch, "sgd", model.parameters()), parameter_tolerance=2e-6)
+        ddp.train(context, fast, models.optimizer_for(torch, "sgd", model.parameters()))
     made = sum(counters["inductor"].values()) + sum(counters["stats"].values())
     context.expect("value", "the model", bool(made), "was not compiled: torch ran it eagerly")
 

@@ -22,8 +22,11 @@ _FROZEN = "blocks.0.up.weight"
 # AdamW moves a value by its rate whatever the size of its gradient: where that is next to nothing rounding decides the
 # direction. Values whose gradient was above this share of the largest in each step are compared.
 _CLEAR = 1e-2
-# As a share of a step. Measured with torch 2.13.0, gloo, 2, 3 and 4 ranks, three runs each: 1.7e-3 at most.
-_OF_A_STEP = 2e-2
+# As a share of a step. Measured with torch 2.13.0, gloo, 2, 3 and 4 ranks, three runs each: 1.7e-3 at most; on GPUs
+# four times as much is allowed, as of gradients. An update that is left out, or its decay, shows 0.1 or more.
+_OF_A_STEP = {"cpu": 2e-2, "cuda": 8e-2}
+# No step of AdamW is longer than this many times the rate: |m| is at most 1.01 sqrt(v) (see plain.doubts).
+_LONGEST = 1.01
 
 
 def _rate(step: int) -> float:
@@ -128,7 +131,8 @@ def _train(
         context.check_all("grad", grads, cut(right.whole), step=step)
         context.mark(f"step {step}: clipping")
         norm = norm_of(torch.nn.utils.clip_grad_norm_(list(named.values()), float(right.norm) / 2))
-        own: dict[str, Any] = {"step": step, "turn": END_TURN - 9, "tolerance": 5e-5, "layer": "framework"}
+        # Off by no more than each gradient is, relative to its own: 7.7e-8 was seen (as below).
+        own: dict[str, Any] = {"step": step, "turn": END_TURN - 9, "layer": "framework"}
         context.check("grad", "norm of all gradients", norm, right.norm, **own)
         clipped = {f"clipped {name}": shards.local_of(one.grad) for name, one in named.items() if one.grad is not None}
         halves = {f"clipped {name}": one for name, one in cut(right.grads).items()}
@@ -147,7 +151,11 @@ def _compare_states(
     right: LongStep,
     step: int,
 ) -> None:
-    """The moments, which follow the gradients smoothly, then the parameters where a step is certain."""
+    """The moments, which follow the gradients smoothly, then the parameters where a step is certain.
+
+    Squares have twice the rounding of gradients: 5.4e-7 was seen (torch 2.13.0, gloo, 2, 3 and 4 ranks).
+    """
+    torch, moments = context.torch, 2 * context.limit("grad")
     for part, whole in (("exp_avg", right.first), ("exp_avg_sq", right.second)):
         got = {
             f"{part} of {name}": shards.local_of(state[part])
@@ -155,14 +163,18 @@ def _compare_states(
             if part in (state := optimizer.state[one])
         }
         wanted = {f"{part} of {name}": one for name, one in cut(whole).items()}
-        context.check_all("param", got, wanted, step=step, tolerance=5e-5, turn=END_TURN - 1, layer="device")
+        context.check_all("param", got, wanted, step=step, tolerance=moments, turn=END_TURN - 1, layer="device")
     clear, after = cut(right.clear), cut(right.after)
+    limit, rate = _OF_A_STEP[context.device.type], _rate(step)
     for name, one in named.items():
-        held = shards.local_of(one).double().cpu()
-        sure = held.where(clear[name], after[name])
-        context.check(
-            "param", name, sure, after[name], step=step, tolerance=_OF_A_STEP, scale=_rate(step), layer="device"
-        )
+        own = shards.local_of(one)
+        held = own.detach().double().cpu()
+        doubt = torch.where(clear[name], limit * rate, 2 * _LONGEST * rate)
+        # What rounding decided is set to what is expected: the gradients of the next step depend on it.
+        sure = plain.settled(torch, held, after[name], doubt)
+        with torch.no_grad():
+            own.copy_(sure)
+        context.check("param", name, sure, after[name], step=step, tolerance=limit, scale=rate, layer="device")
 
 
 def data_parallel(context: Context) -> None:
