@@ -9,7 +9,7 @@ import pytest
 
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
-from tools.plan_accuracy import compared, half_of, main, page
+from tools.plan_accuracy import compared, half_of, left_out, main, page
 
 _MODEL = {"layers": 32, "hidden": 4096, "heads": 32, "ffn": 11008, "vocab": 32000}
 _ROW: dict[str, Any] = {
@@ -75,3 +75,50 @@ def test_the_page_counts_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text("rows: [{model: {name: x}}]\n", encoding="utf-8")
     assert main([str(path)]) == 0
     assert "is given 0 configurations" in capsys.readouterr().out
+
+
+def test_a_project_that_is_left_out_tells_nothing_of_its_own() -> None:
+    def figure(v: float, *sources: str, rows: int = 3) -> dict[str, Any]:
+        return {"v": v, "s": [*sources], "rows": rows}
+
+    table: dict[str, Any] = {
+        "sources": {
+            "one": {"what": "tables of some/one (README)", "kind": "measured"},
+            "two": {"what": "tables of some/two", "kind": "measured"},
+            "traced": {"what": "traced", "kind": "derived"},
+        },
+        "generations": {
+            "old": {"matrix": figure(0.1, "two"), "attention": figure(0.9, "one", "two")},
+            "new": {"matrix": figure(0.5, "one"), "attention": figure(0.7, "one")},
+            "newer": {"attention": figure(0.2, "one")},
+            "guessed": {"matrix": figure(0.3, "two", rows=0)},
+        },
+        "speed": {"width": figure(150, "one"), "fabric": {"network": figure(0.9, "two")}},
+        "memory": {"reserved_over_live": {"eager": figure(1.1, "two"), "compiled": figure(1.5, "one", "traced")}},
+    }
+    changed, replaced, stays = left_out(table, "some/one")
+    assert changed["generations"]["new"] == {
+        "matrix": {**figure(0.5, "one"), "v": 0.1},
+        "attention": {**figure(0.7, "one"), "v": 0.9},
+    }
+    assert changed["generations"]["old"] == table["generations"]["old"]
+    assert changed["memory"]["reserved_over_live"]["compiled"]["v"] == 1.1
+    assert changed["speed"] == table["speed"]
+    assert (replaced, stays) == (4, 1)
+    assert table["generations"]["new"]["matrix"]["v"] == 0.5
+    assert left_out(table, "some/three")[1:] == (0, 0)
+
+
+def test_the_page_says_what_was_held_out() -> None:
+    memory = solve({**_ROW, "framework": "deepspeed", "parallel": {"zero": 3}}).memory.reserved / GIB
+    row = _row(
+        mem_per_gpu_gib=memory,
+        framework="deepspeed",
+        parallel={"zero": 3},
+        source="stas00/ml-engineering insights/README.md",
+    )
+    text = page([row])
+    lines = {one.split("|")[1].strip(): one.split("|")[5].strip() for one in text.splitlines() if one.startswith("| ")}
+    assert lines["deepspeed"] == "0.0 %"  # as it was published, by the factor that such runs set
+    assert float(lines["stas00/ml-engineering"].split()[0]) > 0.5  # by the factor of others
+    assert "Neither was held out" in " ".join(text.split())

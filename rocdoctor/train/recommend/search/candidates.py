@@ -29,11 +29,11 @@ Refuses = Callable[[Work], "str | None"]
 
 # Share of a node's main memory that states moved there may take; the rest is for data, loaders and the system.
 HOST_SHARE = 0.8
-# A plan must be this much faster for each thing more that has to be set up.
+# A plan must be this much faster for each thing more that has to be set up: a choice, not measured.
 LEVEL = 0.05
 # Levels of Megatron-LM where nobody asked for it: other model code, other checkpoints. AMD ships its recipes for it
 # (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's attention was rated by
-# runs of 2024, before it had cuDNN's kernel.
+# runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
 _OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
 
 

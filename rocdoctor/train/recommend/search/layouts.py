@@ -75,7 +75,8 @@ def _mixed(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[L
                     sizes: dict[str, Any] = dict(pipeline)
                     # A plan for every module; Megatron-LM has it built in.
                     tensor = 0.0 if tp == 1 else 1.0 if framework == "megatron" else 2.0
-                    # Tokens that cross the network to their experts need transports of their own (DeepEP).
+                    # Tokens that cross the network to their experts need transports of their own (DeepEP): two
+                    # things more, a choice, not measured.
                     far = 2.0 if ep * tp > fleet.per_node else 0.0
                     level_here = level + tensor + (cp > 1) + (ep > 1) + far
                     sizes |= {key: n for key, n in (("tp", tp), ("cp", cp), ("ep", ep)) if n > 1}

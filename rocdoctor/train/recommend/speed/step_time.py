@@ -109,7 +109,8 @@ def _shape(work: Work, table: Mapping[str, Any], experts: bool = False) -> float
 def _clock(work: Work, table: Mapping[str, Any]) -> float:
     """Clock under load over that of the part whose share of the peak the table has.
 
-    Power rises faster than the clock, about its square. Two parts with one peak differ by what their boards may draw.
+    Power rises faster than the clock, about its square. Two parts with one peak differ by what their boards may draw;
+    that no more than 1.5 times counts is a choice, not measured: no known part reaches it (MI325X 1.33).
     """
     gpu = work.gpu
     row = (table["generations"].get(gpu.generation) or {}).get("board_w_per_tflops")
