@@ -148,9 +148,7 @@ class RocdoctorApp(Session):
         kept = renew and before.diagnosis is not None
         self.look = replace(before, phase="asking", waiting=(), renewing=True) if kept else Look()
         self.changed = ""
-        host, smoke = self.host, ""
-        if self._smoke is not None and self._smoke[0] is host:
-            host, smoke = OverlayHost(host, {self._smoke[1].question: self._smoke[1]}), self._smoke[1].question
+        host, smoke = self._with_results()
 
         def work(task: Background[None]) -> None:
             examine(host, lambda look: task.tell(self._seen, look), lambda: task.cancelled, smoke)
@@ -177,7 +175,7 @@ class RocdoctorApp(Session):
         busy = self._again_look is not None or any(page.holds for page in self._pages())
         if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
             return
-        host, smoke = self.host, self._smoke[1].question if self._smoke and self._smoke[0] is self.host else ""
+        host, smoke = self._with_results()
 
         def work(task: Background[tuple[Host, Look]]) -> tuple[Host, Look]:
             from rocdoctor.tui.live import look_again
@@ -194,12 +192,15 @@ class RocdoctorApp(Session):
 
         self._again_look = None
         before = self.look.diagnosis
-        if look.diagnosis is None or before is None or self.look.busy:
+        held = any(page.holds for page in self._pages())  # a run that began meanwhile goes on with this host
+        if look.diagnosis is None or before is None or self.look.busy or held:
             return
         if same_verdicts(before, look.diagnosis):
             self.look = with_values(self.look, look)
             return
         self._tell_news(before, look.diagnosis)
+        if self._smoke is not None and self._smoke[0] is self.host:
+            self._smoke = host, self._smoke[1]
         self.host, self.look = host, look
 
     def _tell_news(self, before: Diagnosis, now: Diagnosis) -> None:
@@ -227,6 +228,13 @@ class RocdoctorApp(Session):
 
     def _read_in(self, task: Background[None]) -> None:
         read_in(lambda: not self.is_running)
+
+    def _with_results(self) -> tuple[Host, str]:
+        """The host with the results of smoke tests in front, and their question; "" where none ran on it."""
+        if self._smoke is None or self._smoke[0] is not self.host:
+            return self.host, ""
+        answer = self._smoke[1]
+        return OverlayHost(self.host, {answer.question: answer}), answer.question
 
     def with_smoke(self, answer: Answer) -> None:
         """Judge the machine again together with the results of smoke tests."""

@@ -14,34 +14,33 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.tui.look import SLOW, Look, examine
 
 if TYPE_CHECKING:
-    from rocdoctor.model.finding import Diagnosis
+    from rocdoctor.model.finding import Diagnosis, Verdict
 
 EVERY_S = 15.0
 _QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well
 
 
-def kept_answers(host: Host) -> dict[str, Answer]:
+def _recorded(host: Host) -> dict[str, Answer]:
     """What was answered so far, as far as this host has a record of it."""
-    from rocdoctor.host.overlay import OverlayHost
     from rocdoctor.host.recorder import Recorder
 
-    if isinstance(host, OverlayHost):
-        return {**kept_answers(host.inner), **host.answers}
     return dict(host.answers) if isinstance(host, Recorder) else {}
 
 
 def watched(host: Host) -> Host:
-    """The same machine, asked anew but for programs that take long."""
+    """The same machine, asked anew but for programs that take long; what was added to it stays, and in front."""
     from rocdoctor.host.overlay import OverlayHost
     from rocdoctor.host.supervised.supervised_host import fresh
 
-    inner = host.inner if isinstance(host, OverlayHost) else host
+    added: dict[str, Answer] = {}
+    while isinstance(host, OverlayHost):
+        host, added = host.inner, {**host.answers, **added}
     kept = {
         question: answer
-        for question, answer in kept_answers(host).items()
+        for question, answer in _recorded(host).items()
         if question.startswith(SLOW) and not question.startswith(_QUICK)
     }
-    return OverlayHost(fresh(inner), kept)
+    return OverlayHost(fresh(host), {**kept, **added})
 
 
 def look_again(host: Host, smoke: str, cancelled: Callable[[], bool]) -> tuple[Host, Look]:
@@ -81,10 +80,7 @@ def same_verdicts(before: Diagnosis, now: Diagnosis) -> bool:
     return before.verdicts == now.verdicts or [*map(_said, before.verdicts)] == [*map(_said, now.verdicts)]
 
 
-def _said(verdict: object) -> tuple[object, ...]:
-    from rocdoctor.model.finding import Verdict
-
-    assert isinstance(verdict, Verdict)
+def _said(verdict: Verdict) -> tuple[object, ...]:
     message = verdict.finding.message if verdict.finding is not None else ""
     return verdict.check, verdict.subject, verdict.state, message
 

@@ -10,10 +10,12 @@ from textual.pilot import Pilot
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import Recorder
+from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.live import kept_answers, watched
+from rocdoctor.tui.live import watched
 from rocdoctor.tui.overview.screen import OverviewPage
 from tests.tui.kit import driven, shown, until
+from tests.tui.smoke.smoke_kit import cpu_run, failed, passed
 from tests.tui.thermals.live_kit import LiveFixture
 
 _WIDTH = "read /sys/bus/pci/devices/{}/current_link_width"
@@ -31,6 +33,11 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def _narrow(host: LiveFixture, width: str) -> None:
     for asked in [one for one in host.asked if one.endswith("current_link_width")]:
         host.texts[asked] = f"{width}\n"
+
+
+def _found(app: RocdoctorApp) -> set[str]:
+    assert app.look.diagnosis is not None
+    return {one.check for one in app.look.diagnosis.verdicts if one.finding is not None}
 
 
 async def _again(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
@@ -112,8 +119,60 @@ def test_programs_keep_their_answers_and_files_and_the_kernel_log_are_read_anew(
     for one in questions:
         recorder.ask(one)
     host.asked.clear()
-    again = watched(OverlayHost(recorder, {"run amd-smi": Answer("run amd-smi", "ok", b"x")}))
-    for one in questions:
-        again.ask(one)
-    assert "run rocminfo" not in host.asked
-    assert kept_answers(again)["run amd-smi"].text == "x"
+    added = {one: Answer(one, "ok", b"added") for one in ("run amd-smi", "run journalctl -k", "read /etc/os-release")}
+    first = watched(OverlayHost(recorder, added))
+    for again in (first, watched(first)):
+        host.asked.clear()
+        for one in (*questions, *added):
+            again.ask(one)
+        assert host.asked == ["run dmesg", "read /proc/meminfo"]
+        assert [again.ask(one).text for one in added] == ["added"] * 3, "what --add brought stays"
+
+
+def test_an_added_kernel_log_is_still_there_after_another_look() -> None:
+    host = LiveFixture("mi300x-8gpu")
+    bdf = "0000:05:00.0"
+    line = f"[  100.000000] amdgpu {bdf}: amdgpu: ring comp_1.0.0 timeout, signaled seq=10, emitted seq=12\n"
+    log = Answer("run dmesg", "ok", line.encode())
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        before = _found(app)
+        assert "ring-timeout" in before
+        _narrow(host, "4")
+        await _again(app, pilot)
+        assert _found(app) == before | {"pcie-link-narrow"}
+
+    driven(OverlayHost(host, {log.question: log}), drive, WIDE)
+
+
+def test_results_of_smoke_tests_stay_while_other_things_change() -> None:
+    host = LiveFixture("mi300x-8gpu")
+    results = Answer("smoke quick", "ok", to_text((cpu_run(passed("objects"), failed("ddp")),)).encode(), 0)
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        app.with_smoke(results)
+        await until(pilot, lambda: "smoke-numbers-wrong" in _found(app) and not app.look.busy)
+        for width in ("4", "16", "4"):
+            _narrow(host, width)
+            await _again(app, pilot)
+            assert ("pcie-link-narrow" in _found(app)) == (width == "4")
+            assert "smoke-numbers-wrong" in _found(app), width
+
+    driven(host, drive, WIDE)
+
+
+def test_a_look_that_ends_after_a_smoke_run_began_takes_no_host_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        before = app.host
+        _narrow(host, "4")
+        app._look_again()
+        monkeypatch.setattr(OverviewPage, "holds", "smoke tests are running")
+        await until(pilot, lambda: app._again_look is None)
+        assert app.host is before
+        monkeypatch.setattr(OverviewPage, "holds", "")
+        await _again(app, pilot)
+        assert app.host is not before
+
+    driven(host, drive, WIDE)
