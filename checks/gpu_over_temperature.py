@@ -22,7 +22,6 @@ from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
-_NOTE_BELOW_CRIT_C = 5.0
 _FIX = Fix("Restore the cooling of this GPU: dust, fans, airflow, inlet temperature", safety="manual")
 
 
@@ -59,7 +58,7 @@ def _judge(reading: TemperatureReading, load: str) -> Finding | None:
             explains=("throttling-now", "clock-stuck-low-under-load"),
             cause=_CAUSE,
         )
-    if crit - now <= _NOTE_BELOW_CRIT_C:
+    if reading.near_critical:
         return info(
             f"The {label} temperature is {now:g} °C, {crit - now:g} °C below the critical limit of this card{load}.",
             evidence=evidence,

@@ -34,7 +34,7 @@ def watched(host: Host) -> Host:
 
     added: dict[str, Answer] = {}
     while isinstance(host, OverlayHost):
-        host, added = host.inner, {**host.answers, **added}
+        added, host = {**host.answers, **added}, host.inner
     kept = {
         question: answer
         for question, answer in _recorded(host).items()

@@ -6,8 +6,11 @@ No other module of the screens names a colour: NO_COLOR, light themes and termin
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-_AMBER = 0.9  # of a limit
+if TYPE_CHECKING:
+    from rocdoctor.insight.gpus.gpu_health import TemperatureReading
+
 # Colours would become greys, and red one that is as dark as the screen; "dim" grey on grey.
 _PLAIN = bool(os.environ.get("NO_COLOR"))
 
@@ -48,10 +51,13 @@ def ansi_colours(named: dict[str, Colour], kept: tuple[Colour, ...]) -> list[Col
     return [named.get(name, kept[at]) for at, name in enumerate(_ORDER)]
 
 
-def near_limit(value: float | None, limit: float | None) -> str:
-    """The style of a value beside its limit: yellow from nine tenths of it on, red at it."""
-    if value is None:
+def heat_style(heat: TemperatureReading | None) -> str:
+    """The style of a temperature: yellow near its critical limit, red at it.
+
+    Heat alone has such a style: a GPU that draws the power it may, or is full, is at work and not ill.
+    """
+    if heat is None:
         return UNKNOWN
-    if not limit or value < _AMBER * limit:
+    if heat.margin_c is None or not heat.near_critical:
         return ""
-    return WRONG if value >= limit else RISK
+    return WRONG if heat.margin_c <= 0 else RISK

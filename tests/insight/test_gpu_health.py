@@ -8,6 +8,7 @@ from rocdoctor.insight.gpus.gpu_health import (
     limited_readings,
     nearest_to_limit,
     readings,
+    telling,
 )
 from rocdoctor.model.evidence import NotKnown
 from rocdoctor.model.facts import Temperature
@@ -36,6 +37,13 @@ def test_the_sensor_nearest_to_its_limit_comes_first() -> None:
     assert nearest is not None
     assert (nearest.sensor.label, nearest.margin_c) == ("mem", 3.0)
     assert nearest_to_limit(amd_gpu()) is None
+    assert telling(gpu) == nearest
+    hot = Temperature("edge", k(97.0))
+    shown = telling(amd_gpu(temps=(hot, Temperature("mem", k(60.0), k(95.0)))))
+    assert shown is not None and shown.sensor.label == "mem", "a limit counts more than degrees"
+    shown = telling(amd_gpu(temps=(Temperature("mem", k(60.0)), hot)))
+    assert shown is not None and shown.sensor is hot
+    assert telling(amd_gpu()) is None
 
 
 def test_without_sensors_or_limits_it_is_not_known() -> None:

@@ -12,7 +12,10 @@ from textual.color import Color as Shown
 from textual.theme import BUILTIN_THEMES
 
 import rocdoctor.tui
-from rocdoctor.tui.style import ON_DARK, ON_LIGHT, UNKNOWN, WRONG, Colour, near_limit
+from rocdoctor.insight.gpus.gpu_health import TemperatureReading
+from rocdoctor.model.facts import Temperature
+from rocdoctor.tui.style import ON_DARK, ON_LIGHT, RISK, UNKNOWN, WRONG, Colour, heat_style
+from tests.kit import k, u
 
 _FOLDER = Path(rocdoctor.tui.__file__).parent
 _NAMES = {"red": (1, 9), "green": (2, 10), "yellow": (3, 11), "cyan": (6, 14)}
@@ -68,11 +71,15 @@ def test_colours_are_named_in_one_place() -> None:
     assert {path: names for path, names in found.items() if names} == {}
 
 
-def test_a_value_near_its_limit_is_marked_and_one_that_is_not_known_is_not_an_alarm() -> None:
-    assert near_limit(89.9, 100.0) == ""
-    assert near_limit(90.0, 100.0) != near_limit(100.0, 100.0) == WRONG
-    assert near_limit(None, 100.0) == UNKNOWN != WRONG
-    assert near_limit(101.0, None) == ""
+def test_a_temperature_near_its_limit_is_marked_and_one_that_is_not_known_is_not_an_alarm() -> None:
+    def style(now_c: float, crit_c: float | None) -> str:
+        return heat_style(TemperatureReading(Temperature("edge", k(now_c), u()), now_c, crit_c, None))
+
+    assert style(94.9, 100.0) == ""
+    assert style(95.0, 100.0) == RISK
+    assert style(100.0, 100.0) == WRONG
+    assert style(101.0, None) == ""
+    assert heat_style(None) == UNKNOWN != WRONG
 
 
 def test_no_color_leaves_no_colour_and_nothing_dim() -> None:

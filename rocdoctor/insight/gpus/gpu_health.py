@@ -12,6 +12,8 @@ from rocdoctor.model.facts import Gpu, Temperature
 _PLAUSIBLE_C = (-40.0, 200.0)
 # Limits of 0 and of thousands of degrees stand in tables that nobody filled.
 _PLAUSIBLE_LIMIT_C = (30.0, 200.0)
+# So close to its critical limit a sensor is worth a word, and flags of heat are believed: a figure of our own.
+NEAR_CRITICAL_C = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ class TemperatureReading:
     def margin_c(self) -> float | None:
         """How far below the critical limit it is; negative above it."""
         return None if self.crit_c is None else self.crit_c - self.input_c
+
+    @property
+    def near_critical(self) -> bool:
+        """So close to the critical limit that it is worth a word, or above it."""
+        return self.margin_c is not None and self.margin_c <= NEAR_CRITICAL_C
 
 
 def readings(gpu: Gpu) -> tuple[TemperatureReading, ...]:
@@ -61,6 +68,14 @@ def nearest_to_limit(gpu: Gpu) -> TemperatureReading | None:
     """The temperature nearest to its limit, or None where no limit is known."""
     try:
         return limited_readings(gpu)[0]
+    except NotKnown:
+        return None
+
+
+def telling(gpu: Gpu) -> TemperatureReading | None:
+    """The temperature to show where one must do: nearest to its limit; where none is stated, the hottest."""
+    try:
+        return nearest_to_limit(gpu) or max(readings(gpu), key=lambda one: one.input_c)
     except NotKnown:
         return None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from rocdoctor.insight.gpus.gpu_health import readings
-from rocdoctor.model.evidence import Known, NotKnown, value_or
+from rocdoctor.insight.gpus.gpu_health import telling
+from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
@@ -13,7 +13,7 @@ from rocdoctor.report.text import wrap
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.story import GpuStanding, next_step, standings
-from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, near_limit
+from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, heat_style
 from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cells
 from rocdoctor.tui.topology.path_links import limbs
 
@@ -43,11 +43,11 @@ def gpu_lines(diagnosis: Diagnosis, width: int) -> Text:
 
 def _gpu_line(one: GpuStanding, width: int) -> Text:
     gpu = one.gpu
-    heat, limit = _hottest(gpu)
+    heat = telling(gpu)
     power, cap = value_or(gpu.power.now_w, None), value_or(gpu.power.cap_w, None)
     used, total = value_or(gpu.vram_used_bytes, None), value_or(gpu.vram_bytes, None)
     line = Text(f"{gpu.index:<3}", no_wrap=True, overflow="ellipsis")
-    line.append(f"{_of(heat, limit):>8}", style=near_limit(heat, limit))
+    line.append(f"{_of(heat.input_c if heat else None, heat.crit_c if heat else None):>8}", style=heat_style(heat))
     line.append(f" {_of(power, cap):>9}")
     line.append(f" {_of(None if used is None else used / _GIB, None if total is None else total / _GIB):>8}")
     # A link is narrow on purpose here and there: a fault only where a check says so.
@@ -149,15 +149,6 @@ def _labelled(text: Text, name: str, said: str, width: int) -> None:
     for at, part in enumerate(wrap(said, max(20, width - 9), "", "")):
         text.append(f"{name if at == 0 else '':<9}", style="bold")
         text.append(part + "\n", style="not bold")
-
-
-def _hottest(gpu: Gpu) -> tuple[float | None, float | None]:
-    try:
-        found = readings(gpu)
-    except NotKnown:
-        return None, None
-    best = max(found, key=lambda one: one.input_c / one.crit_c if one.crit_c else one.input_c / 1000)
-    return best.input_c, best.crit_c
 
 
 def _of(value: float | None, most: float | None) -> str:

@@ -9,15 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rocdoctor.collect.gpus.sensors import CpuSensors
-from rocdoctor.insight.gpus.gpu_health import TemperatureReading as Heat
-from rocdoctor.insight.gpus.gpu_health import readings
+from rocdoctor.insight.gpus.gpu_health import telling
 from rocdoctor.judging.subjects import number_ranges
-from rocdoctor.model.evidence import Known, NotKnown, value_or
+from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
-from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, near_limit
+from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, heat_style
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
 from rocdoctor.tui.thermals.sparkline import bar, sparkline
@@ -70,7 +69,7 @@ def header(width: int, watched: bool = False) -> Text:
 def row(now: GpuNow, width: int) -> Text:
     """One GPU in one line."""
     gpu = now.gpu
-    hottest = _nearest(gpu)
+    hottest = telling(gpu)
     power, cap = value_or(gpu.power.now_w, None), value_or(gpu.power.cap_w, None)
     used, total = value_or(gpu.vram_used_bytes, None), value_or(gpu.vram_bytes, None)
     clock, most = main_clock(gpu)
@@ -98,7 +97,7 @@ def row(now: GpuNow, width: int) -> Text:
     )
     text = _cells(cells, width, bars)
     text.highlight_words(["unknown"], _STYLES["unknown"])
-    hot = near_limit(hottest.input_c, hottest.crit_c) if hottest is not None else ""
+    hot = heat_style(hottest) if hottest is not None else ""
     if hot:
         start = text.plain.index(temp_cell)
         text.stylize(hot, start, start + _TEMP + (11 if width >= WIDE else 0))
@@ -124,7 +123,7 @@ def state(now: GpuNow) -> str:
     for kind, word in _KINDS.items():
         if kind in kinds:
             return word
-    hottest = _nearest(now.gpu)
+    hottest = telling(now.gpu)
     if hottest is not None and hottest.margin_c is not None and hottest.margin_c <= 0:
         return "too hot"
     return "nothing" if now.counted or isinstance(now.gpu.throttle, Known) else "unknown"
@@ -147,9 +146,9 @@ def detail(now: GpuNow, width: int) -> Text:
     if now.silent_s is not None:
         text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style=WRONG)
     unknown: dict[str, list[str]] = {}
-    for name, share, words in values(gpu, unknown):
+    for name, share, words, style in values(gpu, unknown):
         text.append(f"{name:<{HEAD}}")
-        text.append(f"{bar(share, _bar_width(width))} ", style=_share_style(share) or NOTE)
+        text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
     for line in _history(now.series, width):
@@ -235,11 +234,6 @@ def main_clock(gpu: Gpu) -> tuple[float | None, float | None]:
 # -- parts
 
 
-def _share_style(share: float | None) -> str:
-    """Red at a limit, yellow near it."""
-    return near_limit(share, 1.0) if share is not None else ""
-
-
 def _cells(cells: Sequence[str], width: int, bars: Sequence[str]) -> Text:
     """Columns: all with bars where there is much room, all, or the most telling ones."""
     gpu, temp, power, clock, use, memory, slowed = cells
@@ -250,18 +244,6 @@ def _cells(cells: Sequence[str], width: int, bars: Sequence[str]) -> Text:
         line = f"{gpu:<3} {temp:<{_TEMP}} {power:>12} {clock:>12} {use:>7} {memory:>10} {slowed:<9}"
         return Text(line, no_wrap=True)
     return Text(f"{gpu:<3} {temp:<{_TEMP}} {power:>12} {use:>7} {slowed:<9}", no_wrap=True)
-
-
-def _nearest(gpu: Gpu) -> Heat | None:
-    """The sensor nearest to its own limit; where no limit is stated, the hottest."""
-    try:
-        found = readings(gpu)
-    except NotKnown:
-        return None
-    limited = [one for one in found if one.margin_c is not None]
-    if limited:
-        return min(limited, key=lambda one: one.margin_c if one.margin_c is not None else 0.0)
-    return max(found, key=lambda one: one.input_c)
 
 
 def _gib(size: int | None) -> float | None:

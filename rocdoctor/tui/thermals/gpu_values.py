@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rocdoctor.insight.gpus.gpu_health import readings
+from rocdoctor.insight.gpus.gpu_health import TemperatureReading, readings
 from rocdoctor.model.evidence import Known, NotKnown, Unknown, value_or
-from rocdoctor.model.facts import Gpu, Temperature
+from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.units import binary_size
+from rocdoctor.tui.style import heat_style
 
 HEAD = 12
-Value = tuple[str, float | None, str]
+Value = tuple[str, float | None, str, str]
 
 
 def values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
-    """(name, share of the limit, words) of everything known; the reasons for the rest go into ``unknown``."""
+    """(name, share of the limit, words, style) of all that is known; the reasons for the rest go into ``unknown``."""
 
     def missing(name: str, fact: Known[Any] | Unknown) -> None:
         if isinstance(fact, Unknown):
@@ -24,33 +25,36 @@ def values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
 
     if not gpu.temps:
         missing("temperature", Unknown(_why(gpu)))
+    plausible = {id(one.sensor): one for one in _readings(gpu)}
     for sensor in gpu.temps:
         name = one_line(sensor.label)[: HEAD - 1]
         if isinstance(sensor.input_c, Known):
-            yield name, share_of(sensor.input_c.value, value_or(sensor.crit_c, None)), _temperature(gpu, sensor)
+            seen = plausible.get(id(sensor))
+            share = share_of(seen.input_c, seen.crit_c) if seen is not None else None
+            yield name, share, _temperature(sensor.input_c.value, seen), heat_style(seen)
         else:
             missing(f"temperature {name}", sensor.input_c)
     if isinstance(gpu.power.now_w, Known):
         now = gpu.power.now_w.value
-        yield "power", share_of(now, value_or(gpu.power.cap_w, None)), _power(gpu, now)
+        yield "power", share_of(now, value_or(gpu.power.cap_w, None)), _power(gpu, now), ""
     missing("power", gpu.power.now_w)
     missing("power cap", gpu.power.cap_w)
     for clock, fact in gpu.clocks_mhz.items():
         if isinstance(fact, Known):
             most = value_or(gpu.max_clocks_mhz[clock], None) if clock in gpu.max_clocks_mhz else None
-            yield one_line(clock)[: HEAD - 1], share_of(fact.value, most), f"{of_limit(fact.value, most)} MHz"
+            yield one_line(clock)[: HEAD - 1], share_of(fact.value, most), f"{of_limit(fact.value, most)} MHz", ""
         else:
             missing(f"clock {clock}", fact)
     if not gpu.clocks_mhz:
         missing("clocks", Unknown(_why(gpu)))
     if isinstance(gpu.busy_percent, Known):
-        yield "use", gpu.busy_percent.value / 100, f"{gpu.busy_percent.value} %"
+        yield "use", gpu.busy_percent.value / 100, f"{gpu.busy_percent.value} %", ""
     missing("use", gpu.busy_percent)
     yield from _memory(gpu, missing)
     yield from _fan(gpu)
     missing("throttling", gpu.throttle)
     if isinstance(gpu.performance_level, Known):
-        yield "level", None, f"performance level {one_line(gpu.performance_level.value)}"
+        yield "level", None, f"performance level {one_line(gpu.performance_level.value)}", ""
 
 
 def _why(gpu: Gpu) -> str:
@@ -58,12 +62,14 @@ def _why(gpu: Gpu) -> str:
     return "no driver is bound to it" if driver is None else "no source in this evidence tells"
 
 
-def _temperature(gpu: Gpu, sensor: Temperature) -> str:
-    value = value_or(sensor.input_c, 0.0)
+def _readings(gpu: Gpu) -> tuple[TemperatureReading, ...]:
     try:
-        seen = next((one for one in readings(gpu) if one.sensor is sensor), None)
+        return readings(gpu)
     except NotKnown:
-        seen = None
+        return ()
+
+
+def _temperature(value: float, seen: TemperatureReading | None) -> str:
     if seen is None:
         return f"unknown: reads {value:g} °C, which no chip has"
     if seen.crit_c is None:
@@ -89,10 +95,10 @@ def _memory(gpu: Gpu, missing: Callable[[str, Known[Any] | Unknown], None]) -> I
         size = value_or(total, None)
         if isinstance(used, Known):
             of = f" of {binary_size(size)}" if size else ""
-            yield name, share_of(used.value, size), binary_size(used.value) + of
+            yield name, share_of(used.value, size), binary_size(used.value) + of, ""
         elif isinstance(gpu.vram_used_percent, Known) and name == "memory":
             percent = gpu.vram_used_percent.value
-            yield name, percent / 100, f"{percent} %" + (f" of {binary_size(size)}" if size else "")
+            yield name, percent / 100, f"{percent} %" + (f" of {binary_size(size)}" if size else ""), ""
         else:
             missing(f"{name} used", used)
 
@@ -106,7 +112,7 @@ def _fan(gpu: Gpu) -> Iterable[Value]:
         one_line(value_or(gpu.fan.mode, "")),
     ]
     words = ", ".join(part for part in parts if part)
-    yield "fan", share_of(rpm, most), words or "no speed reported (many boards have none)"
+    yield "fan", share_of(rpm, most), words or "no speed reported (many boards have none)", ""
 
 
 def of_limit(value: float | None, limit: float | None) -> str:

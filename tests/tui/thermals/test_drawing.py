@@ -15,7 +15,7 @@ from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Fan, Gpu, Power, Temperature
 from rocdoctor.train.smoke.figures.sampler import reading_of
-from rocdoctor.tui.style import WRONG
+from rocdoctor.tui.style import RISK, WRONG
 from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, detail, details, event_lines, header, no_events, row, state
 from rocdoctor.tui.thermals.live_values import Event
 from rocdoctor.tui.thermals.sparkline import bar, sparkline
@@ -80,6 +80,22 @@ def test_all_of_one_gpu() -> None:
     assert "fan 1500 of 3000 rpm, 50 % drive, automatic" in lines
     assert "slowed by nothing" in lines
     assert not [line for line in lines if line.startswith("unknown")]
+
+
+def test_a_healthy_gpu_at_work_is_no_alarm() -> None:
+    busy = card(
+        power=Power(k(300.0), k(300.0)),
+        busy_percent=100,
+        clocks_mhz={"sclk": k(2500.0)},
+        vram_used_bytes=64 << 30,
+        fan=Fan(k(3000), k(3000), k(255), k("automatic")),
+    )
+    for text in (detail(GpuNow(busy), 120), row(GpuNow(busy), 120)):
+        assert not {WRONG, RISK} & {str(span.style) for span in text.spans}
+    hot = card(temps=(Temperature("junction", k(111.0), k(110.0)),))
+    assert WRONG in {str(span.style) for span in detail(GpuNow(hot), 120).spans}
+    odd = detail(GpuNow(card(temps=(Temperature("edge", k(511.0), k(100.0)),))), 120)
+    assert WRONG not in {str(span.style) for span in odd.spans}, "a sensor that reads nonsense is not hot"
 
 
 def test_bars_show_the_share_of_the_limit() -> None:

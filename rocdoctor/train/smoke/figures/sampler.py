@@ -25,8 +25,6 @@ from rocdoctor.train.smoke.figures.figure_math import Entry, Figures
 
 _INTERVAL_S = 1.0
 _BUSY_PERCENT = 50
-# amdgpu on some cards always sets the flag of the hot spot: it counts near the sensor's own limit only.
-_NEAR_LIMIT_C = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,8 @@ def reading_of(gpu: Gpu, at_s: float, residencies: Iterable[str] = ()) -> Readin
     reasons = value_or(gpu.throttle, ())
     nearest = nearest_to_limit(gpu)
     heat = heat_reasons(reasons)
-    if gpu.vendor == "amd" and (nearest is None or (nearest.margin_c or 0.0) > _NEAR_LIMIT_C):
+    # amdgpu on some cards always sets the flag of the hot spot: it counts near the sensor's own limit only.
+    if gpu.vendor == "amd" and (nearest is None or not nearest.near_critical):
         heat = ()
     # "Power brake" of nvidia-smi comes from outside; prochot of other makers too.
     grown = tuple(name for name in residencies if "thm" in name or "prochot" in name)
