@@ -93,11 +93,12 @@ def heading_words(preliminary: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GpuStanding:
-    """How one GPU stands: its worst finding, or None."""
+    """How one GPU stands: its worst finding, or None; whether some check of this GPU passed."""
 
     gpu: Gpu
     worst: Finding | None = None
     check: str = ""
+    passed: bool = False
 
     @property
     def severity(self) -> Severity | None:
@@ -117,11 +118,21 @@ def standings(diagnosis: Diagnosis) -> tuple[GpuStanding, ...]:
 
 def _standing(gpu: Gpu, verdicts: Sequence[Verdict]) -> GpuStanding:
     own = about(verdicts, gpu)
-    return GpuStanding(gpu, own[0].finding, own[0].check) if own else GpuStanding(gpu)
+    passed = any(one.state == "pass" and one.subject == gpu.subject for one in verdicts)
+    return GpuStanding(gpu, own[0].finding, own[0].check, passed) if own else GpuStanding(gpu, passed=passed)
 
 
-def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = None) -> tuple[str, ...]:
-    """A sentence for each error of GPUs, equal ones as one: what a plan for them has to say first.
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """GPUs that no job should run on as they are: their indices, that in a few words, and all of it."""
+
+    gpus: tuple[int, ...]
+    short: str
+    full: str
+
+
+def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = None) -> tuple[Unfit, ...]:
+    """One for each error of GPUs, equal ones as one: what a plan for them has to say first.
 
     ``addresses``: of the GPUs that the plan uses; None for all of the machine.
     """
@@ -131,12 +142,16 @@ def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = Non
         if used and one.fails and one.worst is not None:
             groups.setdefault((one.check, one.worst.message), []).append(one)
     every = len(diagnosis.machine.gpus)
-    said = []
+    found = []
     for (check, message), those in groups.items():
         where = subject_parts(one.gpu.subject for one in those)[0]
         fix = those[0].worst.fix if those[0].worst is not None else None
-        way = f" First: {one_line(fix.text).rstrip('.')}" if fix is not None else " First mend it"
-        left = "" if len(those) == every else ", or leave it out" if len(those) == 1 else ", or leave them out"
-        unfit = "is not fit for a job as it is" if len(those) == 1 else "are not fit for a job as they are"
-        said.append(f"{where} {unfit} ({check}): {one_line(message).rstrip('.')}.{way}{left}.")
-    return tuple(said)
+        alone = len(those) == 1
+        it = "it" if alone else "them"
+        way = f" First: {one_line(fix.text).rstrip('.')}" if fix is not None else f" First mend {it}"
+        left = "" if len(those) == every else f", or leave {it} out"
+        unfit = "is not fit for a job as it is" if alone else "are not fit for a job as they are"
+        short = f"{where} {unfit}"
+        full = f"{short} ({check}): {one_line(message).rstrip('.')}.{way}{left}."
+        found.append(Unfit(tuple(one.gpu.index for one in those), short, full))
+    return tuple(found)

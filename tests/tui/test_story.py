@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.text import Text
 from textual.pilot import Pilot
 
+from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.subjects import grouped
+from rocdoctor.model.facts import GpuLink
 from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.planner import plan
@@ -19,11 +24,13 @@ from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.findings.findings_list import sections, state_counts
 from rocdoctor.tui.findings.screen import FindingsPage
 from rocdoctor.tui.look import Look
-from rocdoctor.tui.overview.dashboard import gpu_lines, link_lines, next_lines
+from rocdoctor.tui.overview.dashboard import gpu_lines, link_lines, next_lines, state_word
 from rocdoctor.tui.overview.drawing import counts
 from rocdoctor.tui.story import failing, next_step, standings, story
+from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 from rocdoctor.tui.topology.drawing import topology
-from tests.golden.replay import FIXTURES, judged
+from tests.golden.replay import FIXTURES, judged, our_checks
+from tests.kit import amd_gpu, k, machine
 from tests.tui.kit import NARROW, WIDE, driven, fixture_host, seen, shown, until
 
 
@@ -65,9 +72,9 @@ def _differ(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
             yield f"Topology does not mark gpu {one.gpu.index} with {one.check}"
         if one.fails and f"error {one.check}" not in gpu_lines(diagnosis, 400).plain:
             yield f"the line of gpu {one.gpu.index} does not say {one.check}"
-    named = {index for index in sick if any(str(index) in said.partition(" not fit")[0] for said in failing(diagnosis))}
-    if sick and not failing(diagnosis):
-        yield f"no word of gpu {sorted(sick - named)} beside a plan"
+    unfit = {index for one in failing(diagnosis) for index in one.gpus}
+    if unfit != sick:
+        yield f"a plan speaks of gpu {sorted(unfit)}, sick are {sorted(sick)}"
 
 
 def _hasty(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
@@ -111,12 +118,21 @@ def test_a_set_up_that_is_not_complete_is_what_to_do_next(name: str) -> None:
 def test_a_gpu_with_an_error_is_said_to_be_unfit() -> None:
     diagnosis, _ = _machine("mi300x-8gpu-tired")
     (said,) = failing(diagnosis)
-    assert said.startswith("gpu 3 is not fit for a job as it is (ras-uncorrectable): ")
-    assert said.endswith("or leave it out.")
+    assert said.gpus == (3,)
+    assert said.short == "gpu 3 is not fit for a job as it is"
+    assert said.full.startswith("gpu 3 is not fit for a job as it is (ras-uncorrectable): ")
+    assert said.full.endswith("or leave it out.")
     assert failing(diagnosis, {"0000:05:00.0"}) == (), "a plan without it needs no word of it"
     override, _ = _machine("rx7900xtx-2gpu-old-guide")
     (both,) = failing(override)
-    assert both.startswith("gpu 0-1 are not fit") and "leave" not in both, "no GPU is left then"
+    assert both.gpus == (0, 1) and both.short.startswith("gpu 0-1 are not fit")
+    assert "leave" not in both.full, "no GPU is left then"
+    bare = tuple(
+        replace(one, finding=replace(one.finding, fix=None)) if one.finding is not None else one
+        for one in override.verdicts
+    )
+    (both,) = failing(replace(override, verdicts=bare))
+    assert both.full.endswith(" First mend them.")
 
 
 def test_the_dashboard_says_how_each_gpu_stands() -> None:
@@ -130,6 +146,43 @@ def test_the_dashboard_says_how_each_gpu_stands() -> None:
     said = next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, "14:02:11").plain
     assert "Step 1 of" in said and "read     14:02:11, every 15 s" in said and "smoke    not run" in said
     assert "read " not in next_lines(Look(diagnosis=diagnosis, setup=setup, asked=10.0), 100, "").plain
+
+
+def test_what_is_left_of_set_up_is_said_as_set_up_says_it() -> None:
+    diagnosis, setup = _machine("mi300x-8gpu-tired")
+    done = tuple(replace(one, state="done") for one in setup.steps)
+    hopeless = (replace(done[0], state="impossible"), *done[1:])
+    for steps, words in ((done, "Nothing is left"), (hopeless, "No source names a way"), ((), "No step is known")):
+        look = Look(diagnosis=diagnosis, setup=replace(setup, steps=steps))
+        said = " ".join(next_lines(look, 400, "").plain.split())
+        assert said.startswith(f"set-up {words}"), said
+
+
+def test_links_are_marked_only_where_a_check_misses_one() -> None:
+    def drawn(hives: int, lost: tuple[int, int] = (-1, -1)) -> Text:
+        gpus = [amd_gpu(one, hive_id=str(1 + one * hives // 4)) for one in range(4)]
+        pairs = [one for one in combinations(range(4), 2) if gpus[one[0]].hive_id == gpus[one[1]].hive_id]
+        links = tuple(GpuLink(a, b, "xgmi", k(15), k(1)) for a, b in pairs if (a, b) != lost)
+        return link_lines(diagnose(machine(*gpus, links=links, links_complete=True), our_checks()), 80)
+
+    def marked(text: Text) -> set[str]:
+        return {text.plain[one.start : one.end].strip() for one in text.spans if one.style in SEVERITY_STYLE.values()}
+
+    assert marked(drawn(1)) == set()
+    assert "no link: 0-2" in drawn(2).plain and marked(drawn(2)) == set(), "two hives are a design"
+    assert marked(drawn(1, (1, 2))) == {"x", "no link: 1-2"}
+    assert marked(drawn(2, (2, 3))) == {"x", "no link: 2-3"}, "pairs of two hives are none of it"
+
+
+def test_no_finding_is_green_only_where_a_check_of_that_gpu_has_passed() -> None:
+    good = _machine("mi300x-8gpu")[0]
+    (one, *_) = standings(good)
+    assert state_word(one) == ("no finding", STATE_STYLE["pass"])
+    assert state_word(one, preliminary=True) == ("no finding so far", STATE_STYLE["unknown"])
+    open_ones = tuple(replace(one, state="unknown") if one.state == "pass" else one for one in good.verdicts)
+    (one, *_) = standings(replace(good, verdicts=open_ones))
+    assert state_word(one) == ("not judged", STATE_STYLE["unknown"])
+    assert "no finding so far" in gpu_lines(good, 200, preliminary=True).plain
 
 
 def test_what_no_answer_tells_is_a_dash_and_never_a_number() -> None:

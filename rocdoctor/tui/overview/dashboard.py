@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from rocdoctor.insight.gpus.gpu_health import telling
@@ -9,10 +11,11 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
+from rocdoctor.repair.setup.words import headline as setup_headline
 from rocdoctor.report.text import wrap
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look
-from rocdoctor.tui.story import GpuStanding, next_step, standings
+from rocdoctor.tui.story import GpuStanding, standings
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, heat_style
 from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cells
 from rocdoctor.tui.topology.path_links import limbs
@@ -23,8 +26,11 @@ _MAP = 8  # GPUs up to which links have a map
 _UNKNOWN = "-"
 
 
-def gpu_lines(diagnosis: Diagnosis, width: int) -> Text:
-    """A line for each GPU: temperature, power, memory and link beside their limits, its state, its worst finding."""
+def gpu_lines(diagnosis: Diagnosis, width: int, preliminary: bool = False) -> Text:
+    """A line for each GPU: temperature, power, memory and link beside their limits, its state, its worst finding.
+
+    ``preliminary``: not everything has answered, so nothing is without a finding yet.
+    """
     each = standings(diagnosis)
     if not each:
         none = "No GPU is on the PCI bus." if diagnosis.machine.gpus_complete else "No GPU is in this evidence."
@@ -33,7 +39,7 @@ def gpu_lines(diagnosis: Diagnosis, width: int) -> Text:
     text.append(f"{'gpu':<3}{'°C':>8} {'W':>9} {'GiB':>8}  {'link':<7}state", style="dim")
     for one in each[:_MOST]:
         text.append("\n")
-        text.append_text(_gpu_line(one, width))
+        text.append_text(_gpu_line(one, width, preliminary))
     if len(each) > _MOST:
         text.append(f"\n... and {len(each) - _MOST} more (key 4)", style="dim")
     if any(_UNKNOWN in line.split() for line in text.plain.splitlines()[1:]):
@@ -41,7 +47,7 @@ def gpu_lines(diagnosis: Diagnosis, width: int) -> Text:
     return text
 
 
-def _gpu_line(one: GpuStanding, width: int) -> Text:
+def _gpu_line(one: GpuStanding, width: int, preliminary: bool) -> Text:
     gpu = one.gpu
     heat = telling(gpu)
     power, cap = value_or(gpu.power.now_w, None), value_or(gpu.power.cap_w, None)
@@ -53,7 +59,7 @@ def _gpu_line(one: GpuStanding, width: int) -> Text:
     # A link is narrow on purpose here and there: a fault only where a check says so.
     said = SEVERITY_STYLE[one.severity] if one.severity is not None and one.check.startswith("pcie-link") else ""
     line.append("  ").append(f"{_lanes(gpu):<7}", style=said)
-    word, style = state_word(one)
+    word, style = state_word(one, preliminary)
     line.append(word, style=style)
     if one.worst is not None:
         line.append(f"  {one_line(one.worst.message)}", style="dim")
@@ -61,7 +67,7 @@ def _gpu_line(one: GpuStanding, width: int) -> Text:
     return line
 
 
-def state_word(one: GpuStanding) -> tuple[str, str]:
+def state_word(one: GpuStanding, preliminary: bool = False) -> tuple[str, str]:
     """(the state of a GPU in a word or two, its style)."""
     gpu = one.gpu
     if one.severity is not None and one.severity != "info":
@@ -70,11 +76,13 @@ def state_word(one: GpuStanding) -> tuple[str, str]:
         return "asleep", "dim"
     if isinstance(gpu.driver, Known) and gpu.driver.value is None:
         return "no driver", STATE_STYLE["unknown"]
-    return "no finding", STATE_STYLE["pass"]
+    if preliminary:
+        return "no finding so far", STATE_STYLE["unknown"]
+    return ("no finding", STATE_STYLE["pass"]) if one.passed else ("not judged", STATE_STYLE["unknown"])
 
 
 def link_lines(diagnosis: Diagnosis, width: int) -> Text:
-    """How GPUs reach each other, a sign a pair; a pair without the link that others have is marked."""
+    """How GPUs reach each other, a sign a pair; a pair without a link is marked where a check says that it lacks it."""
     machine = diagnosis.machine
     indices = [gpu.index for gpu in machine.gpus]
     if len(indices) < 2:
@@ -85,7 +93,8 @@ def link_lines(diagnosis: Diagnosis, width: int) -> Text:
         return Text("not in these answers", style="dim")
     if kinds == [NONE]:
         return Text("no direct link is listed", style="dim")
-    missing = sorted(pair for pair, kind in of.items() if kind == NONE and pair[0] < pair[1])
+    missing = [pair for pair, kind in of.items() if kind == NONE and pair[0] < pair[1]]
+    lost, style = _lost(diagnosis, missing)
     text = Text(no_wrap=True, overflow="ellipsis")
     if len(indices) <= _MAP:
         signs = {kind: _sign(kind) for kind in kinds}
@@ -94,7 +103,7 @@ def link_lines(diagnosis: Diagnosis, width: int) -> Text:
             text.append(f"\n{a:<4}", style="dim")
             for b in indices:
                 sign = "." if a == b else signs[of[a, b]]
-                text.append(f"{sign:<{len(str(b)) + 1}}", style=SEVERITY_STYLE["error"] if sign == "x" else "")
+                text.append(f"{sign:<{len(str(b)) + 1}}", style=style if (min(a, b), max(a, b)) in lost else "")
         text.append("\n" + ", ".join(f"{signs[kind]}: {kind}" for kind in kinds), style="dim")
     else:
         pairs = len(indices) * (len(indices) - 1) // 2
@@ -103,9 +112,25 @@ def link_lines(diagnosis: Diagnosis, width: int) -> Text:
             text.append(f"{count} of {pairs} pairs: {kind}\n")
         text.rstrip()
     if missing:
-        named = ", ".join(f"{a}-{b}" for a, b in missing[:6]) + (", ..." if len(missing) > 6 else "")
-        text.append(f"\nno link: {named}", style=SEVERITY_STYLE["error"])
+        pairs_named = lost or missing
+        named = ", ".join(f"{a}-{b}" for a, b in pairs_named[:6]) + (", ..." if len(pairs_named) > 6 else "")
+        text.append(f"\nno link: {named}", style=style if lost else "dim")
     return text
+
+
+def _lost(diagnosis: Diagnosis, missing: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int]], str]:
+    """Of the pairs without a link those that a check finds at fault, and their style: two hives are a design."""
+    of = {gpu.index: gpu for gpu in diagnosis.machine.gpus}
+    for verdict in diagnosis.verdicts:
+        if verdict.check == "xgmi-links-missing" and verdict.finding is not None:
+            named = {*verdict.finding.about.subjects}
+            lost = []
+            for a, b in sorted(missing):
+                hives = {value_or(of[one].hive_id, None) for one in (a, b)} - {None}
+                if len(hives) < 2 and len(named & {of[a].subject, of[b].subject}) >= min(2, len(named)):
+                    lost.append((a, b))
+            return lost, SEVERITY_STYLE[verdict.finding.severity]
+    return [], ""
 
 
 def _sign(kind: str) -> str:
@@ -117,9 +142,7 @@ def next_lines(look: Look, width: int, clock: str) -> Text:
     """Set-up's next step, the state of smoke tests, and when a live machine was read last (``clock``)."""
     text = Text()
     if look.setup is not None:
-        step = next_step(look.setup)
-        said = step or ("nothing is left to do" if not _unknown_step(look) else "a step is unknown here")
-        _labelled(text, "set-up", f"{said} (key 7)", width)
+        _labelled(text, "set-up", f"{setup_headline(look.setup).text.rstrip('.')} (key 7)", width)
     if look.diagnosis is not None:
         _labelled(text, "smoke", f"{smoke_words(look.diagnosis)} (key 5)", width)
     if clock:
@@ -139,10 +162,6 @@ def smoke_words(diagnosis: Diagnosis) -> str:
         return f"{len(wrong)} of {len(results)} modes failed: {names}"
     right = sum(one.state == "pass" for one in results)
     return f"{right} of {len(results)} modes computed the right numbers"
-
-
-def _unknown_step(look: Look) -> bool:
-    return look.setup is not None and any(one.state == "unknown" and not one.optional for one in look.setup.steps)
 
 
 def _labelled(text: Text, name: str, said: str, width: int) -> None:

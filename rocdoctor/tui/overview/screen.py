@@ -135,7 +135,7 @@ class OverviewPage(Page):
         self.query_one("#card", FlowText).set(partial(drawing.card, diagnosis))
         self.query_one("#unknown", FlowText).set(partial(drawing.unknown, diagnosis))
         seen = diagnosis if look.now is None else replace(diagnosis, machine=look.now)
-        self.query_one("#gpus", FlowText).set(partial(dashboard.gpu_lines, seen))
+        self.query_one("#gpus", FlowText).set(partial(dashboard.gpu_lines, seen, preliminary=look.preliminary))
         self.query_one("#links", FlowText).display = len(diagnosis.machine.gpus) > 1
         self.query_one("#links", FlowText).set(partial(dashboard.link_lines, diagnosis))
         clock = ""

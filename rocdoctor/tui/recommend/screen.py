@@ -20,7 +20,7 @@ from rocdoctor.tui.recommend.drawing import plan_text
 from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
-from rocdoctor.tui.story import failing
+from rocdoctor.tui.story import Unfit, failing
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
 from rocdoctor.tui.write_files import FOLDER
@@ -171,7 +171,7 @@ class RecommendPage(Page):
             from rocdoctor.report.plan.recommend_document import headline
 
             unfit = self._unfit(self._answer)
-            ahead = f"{unfit[0].partition(' (')[0]}. " if unfit else ""
+            ahead = f"{unfit[0].short}. " if unfit else ""
             self._say(ahead + headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 
     def on_plan_form_submitted(self) -> None:
@@ -216,12 +216,12 @@ class RecommendPage(Page):
         line = command(form, source) if source != "" else ""
         change = self._change()
         words = f"{answer.needed[1].option} {answer.needed[1].value}" if change is not None else ""
-        unfit = self._unfit(answer)
+        unfit = [one.full for one in self._unfit(answer)]
         self.query_one("#plan", FlowText).set(lambda width: plan_text(answer, width, line, words, unfit))
         self.query_one("#plan-box").scroll_home(animate=False)
         self._tell_state()
 
-    def _unfit(self, answer: Recommendation) -> tuple[str, ...]:
+    def _unfit(self, answer: Recommendation) -> tuple[Unfit, ...]:
         """What findings say against GPUs of this machine that the plan uses."""
         if answer.plan is None or self._diagnosis is None or self._of.gpus.strip():
             return ()
