@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from rocdoctor.host.live import clipboard
+from rocdoctor.host.live import clipboard, programs
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.findings.screen import FindingsPage
 from rocdoctor.tui.smoke.screen import SmokePage
@@ -122,7 +121,7 @@ def test_the_first_program_that_takes_the_text_has_it(tmp_path: Path, monkeypatc
         (tmp_path / name).chmod(0o755)
     for variable in ("TMUX", "WAYLAND_DISPLAY", "DISPLAY"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(clipboard, "privileged", lambda: False)
+    monkeypatch.setattr(programs, "privileged", lambda: False)
     assert clipboard.put("a") == "", "where none can be reached, none is started"
     assert list(tmp_path.glob("*.got")) == []
     monkeypatch.setenv("TMUX", "x")
@@ -143,7 +142,13 @@ def test_escape_leads_back_and_enter_opens() -> None:
     assert _driven(drive) == ["overview"]
 
 
-def test_suspending_is_bound_to_its_usual_key() -> None:
-    keys = {one.key: one.action for one in RocdoctorApp.BINDINGS if not isinstance(one, tuple)}
-    assert keys["ctrl+z"] == "suspend_process"
-    assert asyncio.iscoroutinefunction(RocdoctorApp.action_quit)
+def test_ctrl_z_suspends(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(RocdoctorApp, "action_suspend_process", lambda self: done.append("suspended"))
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
+        await pilot.press("7", "ctrl+z")
+        await until(pilot, lambda: bool(done))
+        return done
+
+    assert _driven(drive) == ["suspended"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 
-from rocdoctor.host.live.programs import find_program, interpreter_environment
-from rocdoctor.host.live.trust import privileged
+from rocdoctor.host.live.programs import find_helper, interpreter_environment
 
 # (variable that says that it can be reached, the program, its arguments)
 _PROGRAMS = (
@@ -24,7 +22,7 @@ def put(text: str) -> str:
     for variable, name, arguments in _PROGRAMS:
         if not os.environ.get(variable):
             continue
-        program = find_program(name) if privileged() else shutil.which(name)
+        program = find_helper(name)
         if program is None:
             continue
         with contextlib.suppress(OSError, subprocess.SubprocessError):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 
 from rocdoctor.host import output
-from rocdoctor.host.live.programs import find_program, interpreter_environment
-from rocdoctor.host.live.trust import privileged
+from rocdoctor.host.live.programs import find_helper, interpreter_environment
 
 _PROMPT = "q returns to the screens, space scrolls, / searches"
 
@@ -18,7 +16,7 @@ _PROMPT = "q returns to the screens, space scrolls, / searches"
 def page(text: str) -> None:
     """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
     chosen = os.environ.get("PAGER", "").split() or ["less"]
-    program = find_program(chosen[0]) if privileged() else shutil.which(chosen[0])
+    program = find_helper(chosen[0])
     if program is not None:
         with contextlib.suppress(OSError):
             # -X: what was read stays on the terminal.

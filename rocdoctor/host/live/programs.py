@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -119,6 +120,11 @@ def find_program(name: str) -> str | None:
         if is_program(path) and not _weak_program(path):
             return path
     return None
+
+
+def find_helper(name: str) -> str | None:
+    """A program of the user's own, such as a pager, by PATH alone; as root as ``find_program`` has it."""
+    return find_program(name) if privileged() else shutil.which(name)
 
 
 def _weak_program(path: str) -> str:
