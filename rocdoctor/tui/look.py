@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Literal
 
 from rocdoctor.host.base import Answer, Host, Kind
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
     from rocdoctor.model.facts import Machine
     from rocdoctor.model.finding import Diagnosis
-    from rocdoctor.repair.setup.plan import SetupPlan
+    from rocdoctor.repair.setup.plan import Goal, SetupPlan
 
 Phase = Literal["asking", "judging", "done", "failed"]
 
@@ -126,12 +127,22 @@ def examine(
         tell(replace(look, phase="failed", problem=f"{type(error).__name__}: {error}"))
 
 
-def _setup(diagnosis: Diagnosis) -> SetupPlan | None:
-    """The plan for PyTorch; the findings stand without it."""
+def today() -> str:
+    """The day by which plans are made, such as 2026-12-09: releases end."""
+    return date.today().isoformat()
+
+
+def plan_of_today(diagnosis: Diagnosis, goal: Goal) -> SetupPlan:
+    """The plan of set-up; each screen takes it from here, so that all tell of the same day."""
     from rocdoctor.repair.setup.planner import plan
 
+    return plan(diagnosis, goal, today=today())
+
+
+def _setup(diagnosis: Diagnosis) -> SetupPlan | None:
+    """The plan for PyTorch; the findings stand without it."""
     try:
-        return plan(diagnosis, "pytorch")
+        return plan_of_today(diagnosis, "pytorch")
     except Exception:
         return None
 

@@ -8,6 +8,15 @@ from itertools import count
 
 import pytest
 
+from rocdoctor.tui import look
+
+
+@pytest.fixture(autouse=True)
+def _day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans of the day of the tables: what is tested must not depend on the calendar."""
+    monkeypatch.setattr(look, "today", str)
+
+
 _EVERY = 8  # tests; an app leaves about 4 MiB
 _tests = count(1)
 

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from rocdoctor.service.evidence import open_evidence
+from rocdoctor.tui import look
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.background import working
 
@@ -98,11 +100,12 @@ async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all pictures, with plans of the day of the tables, whatever the calendar says."""
     fixtures, folder = Path(sys.argv[1]), Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     for one in PICTURES:
-        drawn = asyncio.run(draw(fixtures / f"{one.fixture}.capture", one.keys, one.size))
+        with patch.object(look, "today", str):
+            drawn = asyncio.run(draw(fixtures / f"{one.fixture}.capture", one.keys, one.size))
         (folder / f"{one.name}.svg").write_text(drawn, encoding="utf-8")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import date
 from functools import partial
 from typing import ClassVar
 
@@ -19,7 +18,7 @@ from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
 from rocdoctor.tui.background import Background
-from rocdoctor.tui.look import Look
+from rocdoctor.tui.look import Look, plan_of_today
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.setup.step_verify import Verified, verify_step
 from rocdoctor.tui.style import STATE_STYLE
@@ -82,6 +81,8 @@ class SetupPage(Page):
             self._verified = {}
             self._judged = look.diagnosis
             if self.goal == "pytorch" and look.setup is not None:
+                if self._work is not None:  # the plan of a look before this one
+                    self._work.cancel()
                 self._made(look.setup)
             else:
                 self._make(look.diagnosis)
@@ -93,12 +94,7 @@ class SetupPage(Page):
         if self.plan is None:
             self.query_one("#setup-head", FlowText).set(lambda width: Text("Working out the steps ..."))
 
-        def work(task: Background[SetupPlan]) -> SetupPlan:
-            from rocdoctor.repair.setup.planner import plan
-
-            return plan(diagnosis, goal, today=date.today().isoformat())
-
-        self._work = Background(self.app, work, self._made)
+        self._work = Background(self.app, lambda task: plan_of_today(diagnosis, goal), self._made)
 
     def _made(self, plan: SetupPlan) -> None:
         steps = self.query_one("#setup-list", OptionList)

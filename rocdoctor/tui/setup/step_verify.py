@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 
 from rocdoctor.host.base import Answer, Host, run
 from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step
+from rocdoctor.tui.look import plan_of_today
 from rocdoctor.tui.verify import VerifyProgress, WatchedHost, close, plain_argv
 
 
@@ -30,7 +30,6 @@ def verify_step(step: Step, goal: Goal, fresh: Callable[[], Host | None], progre
     """Look at the machine anew, in a thread. Never raises for what a machine may answer."""
     from rocdoctor.collect import collect
     from rocdoctor.judging.diagnose import diagnose
-    from rocdoctor.repair.setup.planner import plan
     from rocdoctor.service.session import chosen_checks
 
     host = fresh()
@@ -42,7 +41,7 @@ def verify_step(step: Step, goal: Goal, fresh: Callable[[], Host | None], progre
         argv = program_of(step)
         output = watched.ask(run(*argv)) if argv else None
         checks, _ = chosen_checks((), ())
-        made = plan(diagnose(collect(watched), checks), goal, today=date.today().isoformat())
+        made = plan_of_today(diagnose(collect(watched), checks), goal)
         return Verified(made, next((one for one in made.steps if one.id == step.id), None), output)
     finally:
         close(host)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import Event
+from threading import enumerate as enumerate_threads
 from typing import Any
 
 import pytest
@@ -9,9 +12,18 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from rocdoctor.host.base import Host
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.model.facts import OperatingSystem
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.repair.setup.plan import Goal, SetupPlan
+from rocdoctor.tui import look
 from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.setup import screen
 from rocdoctor.tui.setup.screen import SetupPage
+from tests.golden.replay import our_checks
+from tests.kit import k
 from tests.machines.files import MachineHost
+from tests.repair.setup.desk import desk
 from tests.repair.setup.world.box import evidence
 from tests.repair.setup.world.follow import Person
 from tests.repair.setup.world.judge import NAMED
@@ -88,6 +100,38 @@ def test_the_selection_stays_when_more_becomes_known() -> None:
 
     first, later = driven(fixture_host("phoenix-laptop"), stay)
     assert first == later
+
+
+def test_the_plan_of_a_look_before_does_not_replace_that_of_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = Event(), Event()
+
+    def slow(diagnosis: Diagnosis, goal: Goal) -> SetupPlan:
+        begun.set()
+        assert go_on.wait(60)
+        return SetupPlan(goal, ())
+
+    async def late(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        assert app.look.diagnosis is not None and app.look.setup is not None
+        monkeypatch.setattr(screen, "plan_of_today", slow)
+        page.show(replace(app.look, diagnosis=replace(app.look.diagnosis), setup=None, preliminary=True))
+        await until(pilot, begun.is_set)
+        work = page._work
+        page.show(app.look)
+        go_on.set()
+        await until(pilot, lambda: "rocdoctor-work" not in {one.name for one in enumerate_threads()})
+        assert work is not None and page.plan is app.look.setup
+
+    driven(fixture_host("phoenix-laptop"), late)
+
+
+def test_the_plan_is_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = OperatingSystem(id=k("fedora"), version_id=k("43"), pretty_name=k("fedora 43"))
+    judged = diagnose(desk(os=system), our_checks())
+    for day, words in (("2026-12-08", "gets its last updates"), ("2026-12-09", "at the end of its life")):
+        monkeypatch.setattr(look, "today", lambda day=day: day)
+        made = look._setup(judged)
+        assert made is not None and words in " ".join(made.notes)
 
 
 def test_evidence_of_another_machine_cannot_be_verified_here() -> None:
