@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.terminal_theme import TerminalTheme
-from textual._compositor import CompositorUpdate
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
@@ -19,7 +18,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
-from rocdoctor.tui.changed_cells import ChangedUpdate, ShownCells, erases_in_colour
+from rocdoctor.tui.changed_cells import ShownCells, changed_only, erases_in_colour
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
@@ -116,9 +115,7 @@ class RocdoctorApp(Session):
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write what differs from what the terminal shows; a line of what Textual calls for each update."""
-        if isinstance(renderable, CompositorUpdate):
-            renderable = ChangedUpdate(renderable, self._shown_cells)
-        super()._display(screen, renderable)
+        super()._display(screen, changed_only(renderable, self._shown_cells))
 
     def on_resize(self) -> None:
         """A terminal of another size shows anything."""

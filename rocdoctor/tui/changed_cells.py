@@ -15,9 +15,16 @@ from rich.cells import get_character_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import ControlType, Segment
 from rich.style import Style
-from textual._compositor import CompositorUpdate  # the one name of Textual's inside that is needed
 
 from rocdoctor.model.lazy_re import regex
+
+try:
+    from textual._compositor import CompositorUpdate  # pyright: ignore[reportAssignmentType]
+except ImportError:
+
+    class CompositorUpdate:  # type: ignore[no-redef]
+        """No drawing of this Textual is one: it writes them as it does."""
+
 
 # A cell: the character ("" behind a wide one), and how it is drawn as (attributes, foreground, background, link).
 Look = tuple[tuple[str, ...], str, str, str]
@@ -120,6 +127,12 @@ class ChangedUpdate(CompositorUpdate):
         """The bytes."""
         parts: Iterable[Any] = self._update.__rich_console__(console, console.options)  # type: ignore[attr-defined]
         return self._shown.bytes_for(parts, console)
+
+
+def changed_only(drawn: RenderableType | None, shown: ShownCells) -> RenderableType | None:
+    """What Textual displays, written as the cells that change; as it is where that cannot be done."""
+    parts = isinstance(drawn, CompositorUpdate) and hasattr(drawn, "__rich_console__")
+    return ChangedUpdate(drawn, shown) if parts else drawn  # type: ignore[arg-type]
 
 
 def _runs(segments: Iterable[Segment]) -> Iterator[tuple[int, int, list[Segment]]]:

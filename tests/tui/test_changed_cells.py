@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from typing import Any
 
 import pytest
@@ -11,11 +12,13 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import Segment
 from rich.style import Style
+from textual import _compositor
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from rocdoctor.tui import changed_cells
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.changed_cells import ChangedUpdate, ShownCells
+from rocdoctor.tui.changed_cells import ChangedUpdate, ShownCells, changed_only
 from tests.examples import examples
 from tests.tui.cells import Cells
 from tests.tui.kit import WIDE as BIG
@@ -105,6 +108,15 @@ def test_a_wide_character_is_written_and_replaced_as_a_whole() -> None:
     shown.bytes_for(_page("a漢b"), _CONSOLE)
     assert "c " in shown.bytes_for(_page("ac b"), _CONSOLE), "no half of it may be left"
     assert "漢" in shown.bytes_for(_page("a漢b"), _CONSOLE)
+
+
+def test_a_textual_that_draws_otherwise_writes_what_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = _compositor.ChopsUpdate([], [], [])
+    assert isinstance(changed_only(drawn, ShownCells()), ChangedUpdate)
+    assert changed_only("text", ShownCells()) == "text"
+    monkeypatch.delattr(_compositor, "CompositorUpdate")
+    names = runpy.run_path(changed_cells.__file__)
+    assert names["changed_only"](drawn, ShownCells()) is drawn
 
 
 class _Counted(ShownCells):
