@@ -169,7 +169,7 @@ class RocdoctorApp(Session):
 
     def _look_again(self) -> None:
         """Read the live machine anew, unless somebody is at work with it."""
-        busy = self._again_look is not None or any(page.holds for page in self._pages())
+        busy = self._again_look is not None or self._work_held()
         if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
             return
         host, smoke = self._with_results()
@@ -189,16 +189,20 @@ class RocdoctorApp(Session):
 
         self._again_look = None
         before = self.look.diagnosis
-        held = any(page.holds for page in self._pages())  # a run that began meanwhile goes on with this host
-        if look.diagnosis is None or before is None or self.look.busy or held:
-            return
+        if look.diagnosis is None or before is None or self.look.busy or self._work_held():
+            return  # a run that began meanwhile goes on with this host
         if same_verdicts(before, look.diagnosis):
             self.look = with_values(self.look, look)
             return
         self._tell_news(before, look.diagnosis)
+        self._asks_anew(host)
+        self.look = look
+
+    def _asks_anew(self, host: Host) -> None:
+        """Take another host of the same machine: what smoke tests found of it stays."""
         if self._smoke is not None and self._smoke[0] is self.host:
             self._smoke = host, self._smoke[1]
-        self.host, self.look = host, look
+        self.host = host
 
     def _tell_news(self, before: Diagnosis, now: Diagnosis) -> None:
         """Say what is found now that was not, with the time; the bar of screens counts it until Findings is seen."""
@@ -282,16 +286,20 @@ class RocdoctorApp(Session):
             self.examine()
 
     def action_reload(self) -> None:
-        """Ask everything again."""
-        self.host = self._again()
+        """Ask everything again; not while a run has the host."""
+        work = self._work_held()
+        if work:
+            self.notify(f"{work}: r asks again when they have ended", severity="warning", markup=False)
+            return
+        self._asks_anew(self._again())
         self.examine(renew=True)
 
     async def action_quit(self) -> None:
         """Leave; what is at work is ended at the second press only."""
-        work = [page.holds for page in self._pages() if page.holds]
+        work = self._work_held()
         if work and not self._leave_asked:
             self._leave_asked = True
-            self.notify(f"{work[0]}: q again ends that and leaves", severity="warning", markup=False)
+            self.notify(f"{work}: q again ends that and leaves", severity="warning", markup=False)
             self.set_timer(_LEAVE_S, self._stay)
             return
         await super().action_quit()
@@ -302,17 +310,18 @@ class RocdoctorApp(Session):
             self.exit()
             return
         self._leave_asked = True
-        work = [f"{page.holds}; " for page in self._pages() if page.holds]
-        words = f"{''.join(work[:1])}ctrl+c again leaves rocdoctor, as q does"
+        work = self._work_held()
+        words = f"{work}{'; ' if work else ''}ctrl+c again leaves rocdoctor, as q does"
         self.notify(words, timeout=_LEAVE_S, markup=False)
         self.set_timer(_LEAVE_S, self._stay)
 
     def _stay(self) -> None:
         self._leave_asked = False
 
-    def _pages(self) -> list[Page]:
-        """The screens that were opened."""
-        return [one for stack in self._screen_stacks.values() for one in stack if isinstance(one, Page)]
+    def _work_held(self) -> str:
+        """What is at work on some screen that another host, or leaving, would end; "" for nothing."""
+        pages = (one for stack in self._screen_stacks.values() for one in stack if isinstance(one, Page))
+        return next((page.holds for page in pages if page.holds), "")
 
     def action_repaint(self) -> None:
         """Draw everything anew: something else wrote to the terminal."""

@@ -14,7 +14,7 @@ from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.live import watched
 from rocdoctor.tui.overview.screen import OverviewPage
-from tests.tui.kit import driven, shown, until
+from tests.tui.kit import driven, seen, shown, until
 from tests.tui.smoke.smoke_kit import cpu_run, failed, passed
 from tests.tui.thermals.live_kit import LiveFixture
 
@@ -174,5 +174,26 @@ def test_a_look_that_ends_after_a_smoke_run_began_takes_no_host_from_it(monkeypa
         monkeypatch.setattr(OverviewPage, "holds", "")
         await _again(app, pilot)
         assert app.host is not before
+
+    driven(host, drive, WIDE)
+
+
+def test_asking_again_keeps_the_results_of_smoke_tests_and_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = LiveFixture("mi300x-8gpu")
+    results = Answer("smoke quick", "ok", to_text((cpu_run(passed("objects"), failed("ddp")),)).encode(), 0)
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        app._again = lambda: OverlayHost(host, {})
+        app.with_smoke(results)
+        await until(pilot, lambda: "smoke-numbers-wrong" in _found(app) and not app.look.busy)
+        before = app.host
+        monkeypatch.setattr(OverviewPage, "holds", "smoke tests are running")
+        await pilot.press("r")
+        await seen(pilot)
+        assert app.host is before and not app.look.busy
+        monkeypatch.setattr(OverviewPage, "holds", "")
+        await pilot.press("r")
+        await until(pilot, lambda: app.host is not before and not app.look.busy)
+        assert "smoke-numbers-wrong" in _found(app)
 
     driven(host, drive, WIDE)
