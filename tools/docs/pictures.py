@@ -40,7 +40,7 @@ _DESKTOP, _SERVER = "faulty/rx7900xtx-2gpu-old-guide", "faulty/mi300x-8gpu-tired
 PICTURES = (
     Picture("overview", _DESKTOP),
     Picture("findings", _DESKTOP, ("2", "down")),
-    Picture("topology", _SERVER, ("3", "down", "down", "down"), (120, 42)),
+    Picture("topology", _SERVER, ("3",), (120, 42)),
     Picture("thermals", "mi300x-8gpu", ("4",)),
     Picture("smoke", "faulty/epyc-cpu-only-proven", ("5",)),
     Picture("plan", "rx7900xtx-2gpu", ("6", "enter"), (120, 42)),

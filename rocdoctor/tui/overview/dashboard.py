@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.text import Text
 
 from rocdoctor.insight.gpus.gpu_health import telling
@@ -17,7 +15,8 @@ from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.story import GpuStanding, standings
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, heat_style
-from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cells
+from rocdoctor.tui.topology.check_notes import lost_links
+from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cells, pair_words
 from rocdoctor.tui.topology.path_links import limbs
 
 _GIB = 2**30
@@ -94,7 +93,8 @@ def link_lines(diagnosis: Diagnosis, width: int) -> Text:
     if kinds == [NONE]:
         return Text("no direct link is listed", style="dim")
     missing = [pair for pair, kind in of.items() if kind == NONE and pair[0] < pair[1]]
-    lost, style = _lost(diagnosis, missing)
+    lost = lost_links(machine, diagnosis.verdicts)
+    style = next((SEVERITY_STYLE[note.severity] for note in lost.values()), "")
     text = Text(no_wrap=True, overflow="ellipsis")
     if len(indices) <= _MAP:
         signs = {kind: _sign(kind) for kind in kinds}
@@ -112,25 +112,9 @@ def link_lines(diagnosis: Diagnosis, width: int) -> Text:
             text.append(f"{count} of {pairs} pairs: {kind}\n")
         text.rstrip()
     if missing:
-        pairs_named = lost or missing
-        named = ", ".join(f"{a}-{b}" for a, b in pairs_named[:6]) + (", ..." if len(pairs_named) > 6 else "")
+        named = pair_words([*lost] or missing)
         text.append(f"\nno link: {named}", style=style if lost else "dim")
     return text
-
-
-def _lost(diagnosis: Diagnosis, missing: Sequence[tuple[int, int]]) -> tuple[list[tuple[int, int]], str]:
-    """Of the pairs without a link those that a check finds at fault, and their style: two hives are a design."""
-    of = {gpu.index: gpu for gpu in diagnosis.machine.gpus}
-    for verdict in diagnosis.verdicts:
-        if verdict.check == "xgmi-links-missing" and verdict.finding is not None:
-            named = {*verdict.finding.about.subjects}
-            lost = []
-            for a, b in sorted(missing):
-                hives = {value_or(of[one].hive_id, None) for one in (a, b)} - {None}
-                if len(hives) < 2 and len(named & {of[a].subject, of[b].subject}) >= min(2, len(named)):
-                    lost.append((a, b))
-            return lost, SEVERITY_STYLE[verdict.finding.severity]
-    return [], ""
 
 
 def _sign(kind: str) -> str:

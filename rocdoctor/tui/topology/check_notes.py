@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity, Verdict
 from rocdoctor.model.question import Question
 from rocdoctor.model.subject import MACHINE
+from rocdoctor.tui.topology.link_matrix import NONE, cells
 from rocdoctor.tui.topology.path_links import Key, Limb, limbs, sources
 
 
@@ -42,6 +44,21 @@ def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
         if gpu.subject in (verdict.subject, *one.about.subjects):
             found.append((SEVERITIES.index(one.severity), verdict))
     return [verdict for _, verdict in sorted(found, key=lambda pair: pair[0])]
+
+
+def lost_links(machine: Machine, verdicts: Sequence[Verdict]) -> dict[tuple[int, int], CheckNote]:
+    """The pairs of GPUs without a link that a check finds at fault: two hives are a design, and none of it."""
+    of = {gpu.index: gpu for gpu in machine.gpus}
+    missing = [pair for pair, kind in cells(machine).items() if kind == NONE and pair[0] < pair[1]]
+    lost: dict[tuple[int, int], CheckNote] = {}
+    for verdict in verdicts:
+        if verdict.check == "xgmi-links-missing" and verdict.finding is not None:
+            named = {*verdict.finding.about.subjects}
+            for a, b in sorted(missing):
+                hives = {value_or(of[one].hive_id, None) for one in (a, b)} - {None}
+                if len(hives) < 2 and len(named & {of[a].subject, of[b].subject}) >= min(2, len(named)):
+                    lost[a, b] = CheckNote(verdict.finding.severity, verdict.check)
+    return lost
 
 
 def notes(machine: Machine, verdicts: Sequence[Verdict]) -> Notes:

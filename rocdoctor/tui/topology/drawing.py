@@ -13,9 +13,10 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.topology.check_notes import notes
+from rocdoctor.tui.style import SEVERITY_STYLE
+from rocdoctor.tui.topology.check_notes import lost_links, notes
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
-from rocdoctor.tui.topology.link_matrix import matrix_lines
+from rocdoctor.tui.topology.link_matrix import matrix_lines, pair_words
 from rocdoctor.tui.topology.path_links import could_words, limbs, narrowest_limb, slower_than_it_could
 from rocdoctor.tui.topology.pcie_tree import numa_rows
 
@@ -47,7 +48,12 @@ def topology(machine: Machine, verdicts: Sequence[Verdict], width: int) -> Drawi
         words = "No GPU is on the PCI bus." if machine.gpus_complete else "No GPU is in this evidence."
         lines += [Text(""), *filled("", "", atoms(words), width)]
     links = len(lines)
-    matrix = matrix_lines(machine, width)
+    lost = lost_links(machine, verdicts)
+    matrix = matrix_lines(machine, width, {pair: SEVERITY_STYLE[note.severity] for pair, note in lost.items()})
+    for note in dict.fromkeys(lost.values()):
+        pairs = pair_words([pair for pair, said in lost.items() if said == note])
+        said = [Atom(f"{note}", SEVERITY_STYLE[note.severity]), *atoms(f"between gpu {pairs}")]
+        matrix += filled("", "  ", said, width)
     if matrix:
         lines += [Text(""), Text("GPU to GPU", style="bold", end=""), *matrix]
         links += 1

@@ -60,7 +60,8 @@ class Drawn(ScrollView, can_focus=False):
                 self.refresh(Region(0, at - round(self.scroll_y), self.size.width, 1))
         if seen and part in self._parts:
             first = max(0, self._parts.index(part) - _ABOVE)
-            self.scroll_to_region(Region(0, first, 1, _ABOVE + self._parts.count(part)), animate=False)
+            region = Region(0, first, 1, _ABOVE + self._parts.count(part))
+            self.scroll_to_region(region, animate=False, force=True)  # also before it has its scrollbar
 
     def in_sight(self, part: int | None) -> bool:
         """Whether the first line of a part is on the screen."""

@@ -13,8 +13,10 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled
 
 NONE, OPEN = "none", "?"
+_NAMED = 6  # pairs in a line
 _SINGLE = 8  # up to so many GPUs each has a row of its own
-Cells = Mapping[tuple[int, int], str]
+Pair = tuple[int, int]
+Cells = Mapping[Pair, str]
 
 
 def cell(link: GpuLink | None, complete: bool) -> str:
@@ -41,6 +43,11 @@ def cells(machine: Machine) -> dict[tuple[int, int], str]:
     return found
 
 
+def pair_words(pairs: Sequence[tuple[int, int]]) -> str:
+    """Pairs of GPUs by their numbers: ``4-5, 6-7``; of many the first."""
+    return ", ".join(f"{a}-{b}" for a, b in pairs[:_NAMED]) + (", ..." if len(pairs) > _NAMED else "")
+
+
 def alike(indices: Sequence[int], of: Cells) -> list[list[int]]:
     """Groups of GPUs that reach every other GPU in the same way, so that one row stands for all."""
     groups: list[list[int]] = []
@@ -55,8 +62,11 @@ def alike(indices: Sequence[int], of: Cells) -> list[list[int]]:
     return groups
 
 
-def matrix_lines(machine: Machine, width: int) -> list[Text]:
-    """The matrix with headers and legend; one sentence where there is nothing to draw; nothing for a single GPU."""
+def matrix_lines(machine: Machine, width: int, styles: Mapping[Pair, str] | None = None) -> list[Text]:
+    """The matrix with headers and legend; one sentence where there is nothing to draw; nothing for a single GPU.
+
+    ``styles``: of the pairs (the lower number first) that stand out.
+    """
     indices = [gpu.index for gpu in machine.gpus]
     if len(indices) < 2:
         return []
@@ -72,18 +82,18 @@ def matrix_lines(machine: Machine, width: int) -> list[Text]:
         groups = compact
         words = f"{len(indices)} GPUs in {len(groups)} row{'s' if len(groups) > 1 else ''}: those of a row reach all "
         lines += filled("", "", atoms(f"{words} others alike, and each other as the row's own column says."), width)
-    lines += _blocks(groups, of, width)
+    lines += _blocks(groups, of, width, styles or {})
     return lines + _legend(machine, kinds, width)
 
 
-def _blocks(groups: Sequence[Sequence[int]], of: Cells, width: int) -> list[Text]:
+def _blocks(groups: Sequence[Sequence[int]], of: Cells, width: int, styles: Mapping[Pair, str]) -> list[Text]:
     """The matrix, cut into blocks of columns where it is too wide."""
     single = all(len(group) == 1 for group in groups)
     tags = [str(group[0]) if single else _letters(at) for at, group in enumerate(groups)]
     rows = [f"gpu {tag}" if single else tag for tag in tags]
     head = max(len(row) for row in rows) + 1
-    table = [[_between(a, b, of) for b in groups] for a in groups]
-    longest = max(len(word) for word in (*tags, *(word for row in table for word in row)))
+    table = [[(_between(a, b, of), _style(a, b, styles)) for b in groups] for a in groups]
+    longest = max(len(word) for word in (*tags, *(word for row in table for word, _ in row)))
     column = longest + (2 if head + len(groups) * (longest + 2) <= width else 1)
     fit = max(1, (width - head) // column)
     lines: list[Text] = []
@@ -91,9 +101,9 @@ def _blocks(groups: Sequence[Sequence[int]], of: Cells, width: int) -> list[Text
         part = slice(start, start + fit)
         if start:
             lines.append(Text(""))
-        lines.append(_row("", tags[part], head, column, "bold"))
+        lines.append(_row("", [(tag, "bold") for tag in tags[part]], head, column))
         for row, words in zip(rows, table, strict=True):
-            lines.append(_row(row, words[part], head, column, ""))
+            lines.append(_row(row, words[part], head, column))
     if not single:
         for tag, group in zip(tags, groups, strict=True):
             count = f"({len(group)} GPUs)" if len(group) > 1 else ""
@@ -101,10 +111,10 @@ def _blocks(groups: Sequence[Sequence[int]], of: Cells, width: int) -> list[Text
     return lines
 
 
-def _row(name: str, words: Sequence[str], head: int, column: int, style: str) -> Text:
+def _row(name: str, words: Sequence[tuple[str, str]], head: int, column: int) -> Text:
     line = Text(f"{name:<{head}}", style="", no_wrap=True, end="")
     line.stylize("bold")
-    for word in words:
+    for word, style in words:
         line.append(f"{word:>{column}}", style=style)
     return line
 
@@ -119,6 +129,11 @@ def _between(a: Sequence[int], b: Sequence[int], of: Cells) -> str:
     if a is b:
         return of[a[0], a[1]] if len(a) > 1 else "-"
     return of[a[0], b[0]]
+
+
+def _style(a: Sequence[int], b: Sequence[int], styles: Mapping[Pair, str]) -> str:
+    """The style of a cell: that of any of its pairs."""
+    return next((style for (x, y), style in styles.items() if (x in a and y in b) or (x in b and y in a)), "")
 
 
 def _legend(machine: Machine, kinds: set[str], width: int) -> list[Text]:

@@ -12,7 +12,7 @@ from textual.containers import Container
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Gpu
-from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
@@ -69,6 +69,7 @@ class TopologyPage(Page):
         self._drawing: Drawing | None = None
         self._gpu: int | None = None
         self._shut = False  # the person wants no details
+        self._fresh = True  # other evidence is to be drawn: from its top, or from a GPU with a fault
         self._early = 0  # steps that were asked for before there was a drawing
 
     def body(self) -> ComposeResult:
@@ -93,9 +94,10 @@ class TopologyPage(Page):
             self._gpu = None
         indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
         if self._gpu not in indices:
-            self._gpu = indices[0] if indices else None
+            self._gpu = _first(look.diagnosis)
+        self._fresh |= other
         self._close()
-        self.call_after_refresh(self._draw, other)
+        self.call_after_refresh(self._draw)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of GPUs where there are some."""
@@ -119,7 +121,7 @@ class TopologyPage(Page):
         known = self.look.diagnosis or self._diagnosis
         self.set_class(self._shut or known is None or not known.machine.gpus, "closed")
 
-    def _draw(self, fresh: bool = False) -> None:
+    def _draw(self) -> None:
         """Lines for the width that there is now."""
         from rocdoctor.tui.topology.drawing import topology  # read in after the screen is there
 
@@ -130,9 +132,12 @@ class TopologyPage(Page):
             self._drawn = (self._diagnosis, pane.room)
             self._drawing = topology(self._diagnosis.machine, self._diagnosis.verdicts, pane.room)
             pane.put(self._drawing.lines, self._drawing.gpus)
-        if fresh:
+        top = next((gpu for gpu in self._drawing.gpus if gpu is not None), None) if self._drawing is not None else None
+        seen = self._fresh and self._gpu != top
+        if self._fresh and not seen:
             pane.scroll_home(animate=False)
-        pane.select(self._gpu, seen=False)
+        pane.select(self._gpu, seen=seen)
+        self._fresh = False
         self._fill_details()
         steps, self._early = self._early, 0
         for _ in range(abs(steps)):
@@ -206,3 +211,13 @@ class TopologyPage(Page):
         if self._gpu is not None:
             self._shut = not self._shut
             self.set_class(self._shut, "closed")
+
+
+def _first(diagnosis: Diagnosis) -> int | None:
+    """The GPU to begin with: that of the gravest error or warning, else the first."""
+    from rocdoctor.tui.story import standings  # read in after the screen is there
+
+    each = standings(diagnosis)
+    told = [one for one in each if one.severity in ("error", "warning")]
+    chosen = min(told, key=lambda one: SEVERITIES.index(one.severity or "info"), default=each[0] if each else None)
+    return chosen.gpu.index if chosen is not None else None

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import GpuLink, Machine, Pcie
+from rocdoctor.tui.style import SEVERITY_STYLE
 from rocdoctor.tui.topology.drawing import topology
 from rocdoctor.tui.topology.link_matrix import alike, cells, matrix_lines
 from tests.golden.edits import Broken
@@ -66,6 +67,22 @@ def test_a_pair_without_its_link_is_seen_in_the_matrix() -> None:
     of = judged(broken.host).machine
     assert {pair for pair, word in cells(of).items() if word == "none"} == {(2, 3), (3, 2)}
     assert "none: no direct link is listed" in plain(matrix_lines(of, 80))
+
+
+def test_a_link_that_a_check_misses_is_marked_and_named() -> None:
+    of = judged_fixture("faulty/mi300x-8gpu-tired")
+    lines = topology(of.machine, of.verdicts, 100).lines
+    marked = [
+        (line.plain.split()[1], line.plain[span.start : span.end].strip())
+        for line in lines
+        for span in line.spans
+        if span.style == SEVERITY_STYLE["warning"] and line.plain.startswith("gpu ")
+    ]
+    assert marked == [("4", "none"), ("5", "none")]
+    assert "warning: xgmi-links-missing between gpu 4-5" in plain(lines)
+    assert "xgmi-links-missing between" not in " ".join(plain(topology(of.machine, (), 100).lines))
+    many = matrix_lines(big(), 100, {(0, 9): SEVERITY_STYLE["warning"]})
+    assert sum(span.style == SEVERITY_STYLE["warning"] for line in many for span in line.spans) == 2
 
 
 def test_equal_rows_of_many_gpus_are_one() -> None:

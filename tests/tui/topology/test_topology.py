@@ -87,7 +87,7 @@ def test_enter_goes_to_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
         await pilot.press("enter")
         await pilot.pause()
 
-    on_topology(narrow_link(), press, keys=("down", "down", "down"))
+    on_topology(narrow_link(), press, keys=())
     assert asked == ["findings"]
 
 
@@ -137,6 +137,22 @@ def test_the_tab_key_scrolls_the_details() -> None:
         assert selected(shown(app)) == ["gpu 0"]
 
     on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_it_begins_with_the_gpu_that_has_a_fault(size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        drawing = page(app).query_one("#drawing", Drawn)
+        assert drawing.in_sight(3)
+        assert "error: ras-uncorrectable" in details(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 2"]
+        app.look = Look("done", app.look.diagnosis)
+        await pilot.pause(0.1)
+        assert selected(shown(app)) == ["gpu 2"], "a later look leaves the choice to the person"
+
+    on_topology(fixture_host("faulty/mi300x-8gpu-tired"), look, size)
 
 
 # -- what stays
