@@ -32,7 +32,10 @@ _WAITING = "..."
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A line of the grid: one mode in one section. ``result`` is its verdict, ``progress`` how far it is."""
+    """A line of the grid: one mode in one section. ``result`` is its verdict, ``progress`` how far it is.
+
+    ``waits``: the run has not come to it yet.
+    """
 
     section: int
     mode: str
@@ -40,6 +43,7 @@ class GridRow:
     result: ModeResult | None = None
     progress: ModeProgress | None = None
     running: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,14 @@ def running(
         names = [*dict.fromkeys([*one, *(wanted if last else ())])]
         names.sort(key=lambda name: wanted.index(name) if name in wanted else -1)
         rows = tuple(
-            GridRow(at, name, titles.get(name, ""), None, one.get(name), last and name == current and name in one)
+            GridRow(
+                at,
+                name,
+                titles.get(name, ""),
+                progress=one.get(name),
+                running=last and name == current and name in one,
+                waits=not over and name not in one,
+            )
             for name in names
         )
         which = f", set {at + 1} of ranks" if len(passes) > 1 else ""
@@ -107,7 +118,9 @@ def heading(section: GridSection, width: int, marks: bool) -> Text:
         lead = " " * (_MARK if marks else 0)
         columns = f"{'mode':<{_NAME}}ranks" if crowded else f"{'mode':<{_NAME - 5}}rank {ranks}"
         end = _NAME + (_CELL * section.world if not crowded else 12)
-        text.append(f"\n{lead}{columns:<{end}}    time{numbers}".rstrip(), style="dim")
+        ended = any(row.result is not None for row in section.rows)
+        last = f"    time{numbers}" if ended else " state"
+        text.append(f"\n{lead}{columns:<{end}}{last}".rstrip(), style="dim")
     return text
 
 
@@ -240,6 +253,8 @@ def _progress_words(row: GridRow, live: bool) -> str:
         return f"running; {answered} ranks have answered" if answered != 1 else "running; 1 rank has answered"
     if row.progress is not None:
         return STATE_WORDS.get(row.progress.state, "begun, without a verdict")
+    if row.waits:
+        return "not begun yet"
     return "not run" + ("; space chooses it, s starts" if live else " in this evidence")
 
 

@@ -67,9 +67,16 @@ def test_while_it_runs_cells_fill_as_ranks_answer() -> None:
         ["zero-1", "...", "ok", "running"],
         ["fsdp2"],
     ]
+    head, row = heading(section, 77, True).plain.splitlines()[1], line(section.rows[1], 2, 77, True).plain
+    assert head.index("state") == row.index("running") and "time" not in head and "difference" not in head
+    assert detail(section.rows[2], True).plain.endswith("\nnot begun yet")
     (over,) = running([begun], "", ["ddp", "zero-1"], TITLES, 0, "cancelled")
     assert over.heading == "cancelled"
     assert words(over.rows[1]) == ["zero-1", "ok", "not", "ended"]
+    assert (
+        "not run; space chooses it"
+        in detail(running([begun], "", ["fsdp2"], TITLES, 0, "failed")[0].rows[-1], True).plain
+    )
     assert "begun, without a verdict" in detail(over.rows[1], True).plain
 
 

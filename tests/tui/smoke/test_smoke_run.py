@@ -233,7 +233,7 @@ def test_an_end_on_another_screen_is_announced(host: LiveFixture, runner: Script
         await until(pilot, lambda: [one for one in notices(app) if one.startswith("Smoke tests: Finished at")])
         await until(pilot, lambda: app.look.diagnosis is not None and bool(app.look.diagnosis.machine.smoke))
         await pilot.press("5")
-        await until(pilot, lambda: isinstance(app.screen, SmokePage) and "All 1 modes" in state(app))
+        await until(pilot, lambda: isinstance(app.screen, SmokePage) and "The one mode" in state(app))
 
     driven(host, look)
 
@@ -294,7 +294,7 @@ def test_a_mode_runs_for_real_on_two_ranks() -> None:
         assert "modes 1 " in form(app)
         await pilot.press("s")
         await until(pilot, lambda: "Finished at" in state(app), 120)
-        assert "All 1 modes that can run here gave correct results." in state(app)
+        assert "The one mode that can run here gave correct results." in state(app)
         assert "Not covered by this run: GPUs" in state(app)
         assert one(app).startswith("all-reduce")
         assert "passed" in one(app)
