@@ -74,6 +74,7 @@ class RocdoctorApp(Session):
             for key, area in zip(KEYS, AREAS, strict=False)
         ),
         Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("f1", "help", "Help", show=False),
         Binding("t", "text_report", "Text"),
         Binding("r", "reload", "Again"),
         Binding("b", "earlier", "Back", show=False),

@@ -12,6 +12,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from rocdoctor.report.text import wrap
 from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.page import Page
 
@@ -20,22 +21,24 @@ _KEYS = (
     ("t", "the report as plain text"),
     ("r", "ask everything again"),
     ("b", "back to the evidence that was open before"),
+    ("? or F1", "this help"),
     ("ctrl+p", "all commands by name"),
     ("q", "leave"),
 )
 _WIDTH = 13
+_BOX, _FRAME = 76, 6  # columns of all, and of border, padding and scrollbar
 
 
 class HelpPanel(ModalScreen[None]):
     """What can be done here: the keys of the screen below, then those of all screens."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter", "dismiss", "Close"),
+        Binding("escape,q,question_mark,f1,enter", "dismiss", "Close"),
     ]
-    CSS = """
-    HelpPanel { align: center middle; }
-    HelpPanel #help { width: 76; max-width: 96%; height: auto; max-height: 90%; border: round $accent;
-        background: $surface; padding: 0 1; }
+    CSS = f"""
+    HelpPanel {{ align: center middle; }}
+    HelpPanel #help {{ width: {_BOX}; max-width: 96%; height: auto; max-height: 90%; border: round $accent;
+        background: $surface; padding: 0 1; }}
     """
 
     def compose(self) -> ComposeResult:
@@ -43,7 +46,7 @@ class HelpPanel(ModalScreen[None]):
         below = next((one for one in reversed(self.app.screen_stack) if isinstance(one, Page)), None)
         with VerticalScroll(id="help") as panel:
             panel.border_title = "help (Escape or q closes)"
-            yield Static(help_text(below))
+            yield Static(help_text(below, min(_BOX, self.app.size.width * 96 // 100) - _FRAME))
 
 
 def page_keys(page: Page) -> list[tuple[str, str]]:
@@ -58,24 +61,27 @@ def page_keys(page: Page) -> list[tuple[str, str]]:
     return [*shown, *page.HELP_KEYS]
 
 
-def help_text(page: Page | None) -> Text:
+def help_text(page: Page | None, width: int) -> Text:
     """The whole text."""
     text = Text()
     if page is not None:
         area = next(one for one in AREAS if one.module == page.AREA)
         text.append(f"{area.name}: {area.about}", style="bold")
-        _rows(text, page_keys(page))
+        _rows(text, page_keys(page), width)
         text.append("\n\n")
     text.append("Screens", style="bold")
-    _rows(text, [(key, f"{area.name}: {area.about}") for key, area in zip(KEYS, AREAS, strict=False)])
+    rows = [(key, f"{area.name}: {area.about}") for key, area in zip(KEYS, AREAS, strict=False)]
+    _rows(text, rows, width)
     text.append("\n\n")
     text.append("Everywhere", style="bold")
-    _rows(text, _KEYS)
-    text.append("\n\nWithout screens: rocdoctor check, rocdoctor --help. A finding's page: rocdoctor explain NAME.")
+    _rows(text, _KEYS, width)
+    end = "Without screens: rocdoctor check, rocdoctor --help. A finding's page: rocdoctor explain NAME."
+    text.append("\n\n" + "\n".join(wrap(end, width, "")))
     return text
 
 
-def _rows(text: Text, rows: Sequence[tuple[str, str]]) -> None:
+def _rows(text: Text, rows: Sequence[tuple[str, str]], width: int) -> None:
     for key, what in rows:
         text.append(f"\n  {key:<{_WIDTH}}", style="bold")
-        text.append(what)
+        rest = " " * (_WIDTH + 2)
+        text.append("\n".join(wrap(what, width, rest)).removeprefix(rest))

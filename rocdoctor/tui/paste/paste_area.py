@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 from textual.events import Paste
 from textual.message import Message
 from textual.widgets import TextArea
@@ -12,6 +15,12 @@ from rocdoctor.tui.paste.diagnosis import LARGE, unix
 
 class PasteArea(TextArea):
     """Takes pasted text without control sequences; ``TooLarge`` tells of a paste that it did not take."""
+
+    # Where ? and digits are typed, these keys lead to the help and to the screens.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "app.help", "Help"),
+        Binding("ctrl+p", "app.command_palette", "Commands", key_display="^p"),
+    ]
 
     class TooLarge(Message):
         """A paste that is to be kept elsewhere."""

@@ -146,6 +146,26 @@ def test_letters_are_typed_and_escape_makes_keys_commands_again() -> None:
     driven(fixture_host(HOST), write)
 
 
+def test_help_and_commands_are_in_reach_while_keys_are_typed() -> None:
+    async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        bar = shown(app).splitlines()[-1]
+        assert "f1 Help" in bar and "^p Commands" in bar and "? Help" not in bar
+        await pilot.press("question_mark", "f1")
+        await until(pilot, lambda: "help (Escape" in shown(app))
+        text = shown(app).splitlines()
+        at = next(at for at, line in enumerate(text) if "one step back" in line)
+        assert text[at + 1].index("text") == text[at].index("one step back"), "continued below its own text"
+        await pilot.press("f1")
+        await until(pilot, lambda: app.screen is page)
+        assert page._area.text == "?"
+        await pilot.press("escape")
+        await until(pilot, lambda: "? Help" in shown(app).splitlines()[-1])
+        assert "f1" not in shown(app).splitlines()[-1]
+
+    driven(fixture_host(HOST), press)
+
+
 def test_escape_stops_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
 
