@@ -31,7 +31,7 @@ class StateLine(Static):
 
     def say(self, origin: str, look: Look) -> None:
         """Show the state."""
-        words = {"asking": "asking", "judging": "judging", "done": "", "failed": f"failed: {look.problem}"}[look.phase]
+        words = {"asking": "looking", "judging": "judging", "done": "", "failed": f"failed: {look.problem}"}[look.phase]
         if look.waiting and look.phase == "asking":
             names = [one.split(" ", 1)[-1] for one in look.waiting]
             words = f"waiting for {one_line(names[0])}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")

@@ -15,7 +15,7 @@ def no_rows(look: Look, wanted: Filter, something: bool) -> Text:
     if look.phase == "failed" and look.diagnosis is None:
         return Text(f"rocdoctor itself failed: {one_line(look.problem)}")
     if look.diagnosis is None:
-        text = Text("Still asking the machine; findings appear here as soon as it is judged.")
+        text = Text("Still looking; findings appear here as soon as the machine is judged.")
         for one in look.waiting[:10]:
             text.append(f"\n  waiting for {one_line(one)}", style="dim")
         if len(look.waiting) > 10:

@@ -76,7 +76,7 @@ class SetupPage(Page):
     def show(self, look: Look) -> None:
         """Make the plan anew where the diagnosis is another one."""
         if look.diagnosis is None:
-            self.query_one("#setup-head", FlowText).set(lambda width: Text("Asking the machine ..."))
+            self.query_one("#setup-head", FlowText).set(lambda width: Text("Looking ..."))
         elif look.diagnosis is not self._judged:
             self._verified = {}
             self._judged = look.diagnosis

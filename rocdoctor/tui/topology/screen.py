@@ -85,7 +85,7 @@ class TopologyPage(Page):
         self._host = host
         if look.diagnosis is None:
             if other or look.phase == "failed":
-                self._say("Asking the machine." if look.busy else f"rocdoctor itself failed: {one_line(look.problem)}")
+                self._say("Looking ..." if look.busy else f"rocdoctor itself failed: {one_line(look.problem)}")
             return
         if self._diagnosis is None or len(self._diagnosis.machine.gpus) != len(look.diagnosis.machine.gpus):
             self.refresh_bindings()

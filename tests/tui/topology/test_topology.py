@@ -228,7 +228,7 @@ def test_other_evidence_that_was_opened_elsewhere_starts_anew() -> None:
     on_topology(fixture_host("mi300x-8gpu"), go)
 
 
-def test_it_says_that_it_asks_and_that_the_looking_failed() -> None:
+def test_it_says_that_it_looks_and_that_the_looking_failed() -> None:
     async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
         app.host = fixture_host("h100-8gpu")
         app.look = Look()
@@ -239,7 +239,7 @@ def test_it_says_that_it_asks_and_that_the_looking_failed() -> None:
         return asking, shown(app)
 
     asking, failed = on_topology(fixture_host("mi300x-8gpu"), go)
-    assert "Asking the machine." in asking
+    assert "Looking ..." in asking
     assert "0000:0a:00.0" not in asking
     assert "rocdoctor itself failed: ValueError: [b]odd[/b]" in failed
 
