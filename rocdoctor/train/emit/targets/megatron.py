@@ -120,9 +120,10 @@ def _experts(plan: Plan) -> Iterator[Argument]:
         ),
         f"{model.top_k} of {model.experts} experts work on a token",
     )
-    if model.dense_layers:
-        pattern = f"([0]*{model.dense_layers}+[1]*{model.layers - model.dense_layers})"
-        yield Argument(("--moe-layer-freq", pattern), f"the first {model.dense_layers} layers have no experts")
+    if model.dense_layers or model.moe_every > 1:
+        without = [f"the first {model.dense_layers} layers have no experts"] if model.dense_layers else []
+        without += [f"one of {model.moe_every} layers has experts"] if model.moe_every > 1 else []
+        yield Argument(("--moe-layer-freq", _expert_layers(model)), ", then ".join(without))
     if model.shared_experts:
         width = model.shared_experts * model.expert_ffn
         yield Argument(("--moe-shared-expert-intermediate-size", str(width)), "experts that work on every token")
@@ -225,6 +226,14 @@ def _attention(plan: Plan) -> str:
     # Heads of keys and values differ in width with latent attention, which flash-attention 2 does not take.
     named = re.search(r"cudnn|fused|aiter|\bck\b|\bte\b", work.attention) is not None
     return "fused" if named or work.model.latent is not None else "flash"
+
+
+def _expert_layers(model: Model) -> str:
+    """Which layers have experts, as the expression that Megatron reads: 1 for each that has."""
+    rounds, rest = divmod(model.layers - model.dense_layers, model.moe_every)
+    cycle = ",".join(["0"] * (model.moe_every - 1) + ["1"])
+    parts = (("0", model.dense_layers), (cycle, rounds), ("0", rest))
+    return f"({'+'.join(f'[{values}]*{count}' for values, count in parts if count)})"
 
 
 def program(plan: Plan, order: Order, variables: bool = False) -> list[Argument]:

@@ -57,13 +57,13 @@ def _norms(work: Work) -> float:
     if autocast(work):
         # fp32 input (and normalised value), and a 16-bit copy of the output for each product that reads it.
         readers = 3 + (2 if model.gated else 1)
-        return (2 * (8.0 if written_out else 4.0) + 2.0 * readers) * model.hidden + heads
+        return (model.norms * (8.0 if written_out else 4.0) + 2.0 * readers) * model.hidden + heads
     per_norm = 4.0  # input and output
     if work.compile:
         per_norm = 3.0  # the output is computed again from the input where that is cheap
     elif written_out:
         per_norm = 6.0 if work.precision == "fp32" else 8.0  # fp32 copy, normalised value, output
-    return 2 * per_norm * width * model.hidden + heads
+    return model.norms * per_norm * width * model.hidden + heads
 
 
 def _mlp_bytes(model: Model, work: Work, width: int) -> float:

@@ -121,7 +121,7 @@ def _experts(work: Work) -> list[Tensor]:
 def layer(work: Work, kind: Kind) -> tuple[Tensor, ...]:
     """All tensors of one layer."""
     model = work.model
-    norms = norm_tensors(work, model.hidden) * 2
+    norms = norm_tensors(work, model.hidden) * model.norms
     inner = _experts(work) if kind == "moe" else _mlp(work, model.ffn, model.bias)
     return (*norms, *_attention(work), *inner)
 
@@ -154,21 +154,14 @@ def holders(work: Work) -> tuple[int, ...]:
 
 def layers_held(work: Work, rank: int) -> tuple[tuple[Kind, int], ...]:
     """Layers of a rank of the pipeline by kind; they are cut among all stages as evenly as they go."""
-    own, layers = holders(work), work.model.layers
-    numbers = [
-        number
-        for stage, holder in enumerate(own)
-        if holder == rank
-        for number in range(stage * layers // len(own), (stage + 1) * layers // len(own))
-    ]
-    found: list[tuple[Kind, int]] = []
-    begin = 0
-    for kind, count in work.model.kinds:
-        inside = sum(begin <= one < begin + count for one in numbers)
-        begin += count
-        if inside:
-            found.append((kind, inside))
-    return tuple(found)
+    own, model = holders(work), work.model
+    found: dict[Kind, int] = {}
+    for stage, holder in enumerate(own):
+        if holder == rank:
+            first, end = (at * model.layers // len(own) for at in (stage, stage + 1))
+            for kind, count in model.kinds_between(first, end):
+                found[kind] = found.get(kind, 0) + count
+    return tuple(found.items())
 
 
 def units(work: Work, rank: int) -> tuple[Unit, ...]:

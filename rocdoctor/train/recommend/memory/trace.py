@@ -61,6 +61,8 @@ def refusal(work: Work) -> str | None:
     if model.experts or model.latent is not None or model.sinks:
         kind = "experts" if model.experts else "latent attention" if model.latent else "attention sinks"
         return f"layers with {kind} are not traced"
+    if model.norms != 2:
+        return f"layers of {model.norms} norms are not traced"
     if work.precision.startswith("fp8"):
         return "8-bit products are not traced"
     if plan.offload_optimizer or plan.offload_weights:

@@ -10,58 +10,10 @@ from itertools import product
 from typing import Any
 
 from rocdoctor.knowledge.load import profiles_folder, read_table
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.train.recommend.errors import SpecError, amount, flag, table, whole
+from rocdoctor.train.recommend.model.hugging_face import from_hugging_face, known_kind
 from rocdoctor.train.recommend.model.shapes import Latent, Model, counted_parameters
 
-# Names of Hugging Face configurations for our fields, first match wins.
-_HF = {
-    "layers": ("num_hidden_layers", "n_layers", "n_layer", "num_layers"),
-    "hidden": ("hidden_size", "d_model", "n_embd"),
-    "heads": ("num_attention_heads", "n_heads", "n_head"),
-    "kv_heads": ("num_key_value_heads", "num_kv_heads"),
-    "head_dim": ("head_dim",),
-    "ffn": ("intermediate_size", "n_inner", "ffn_dim"),
-    "vocab": ("vocab_size",),
-    "tied": ("tie_word_embeddings",),
-    "attn_bias": ("attention_bias",),
-    "experts": ("num_local_experts", "num_experts", "n_routed_experts"),
-    "top_k": ("num_experts_per_tok", "moe_top_k"),
-    "expert_ffn": ("moe_intermediate_size",),
-    "shared_experts": ("n_shared_experts",),
-    "dense_layers": ("first_k_dense_replace",),
-}
-_UNGATED = {"gpt2", "gpt_neox", "gptj", "mpt", "falcon", "opt", "bloom", "starcoder2", "phi"}
-_QK_NORM = {"qwen3", "qwen3_moe"}
-# Types whose layers are those that are counted here.
-_COUNTED = (
-    _UNGATED
-    | _QK_NORM
-    | {
-        "llama",
-        "mistral",
-        "mixtral",
-        "qwen2",
-        "qwen2_moe",
-        "gemma",
-        "deepseek_v2",
-        "deepseek_v3",
-        "gpt_oss",
-        "phi3",
-        "granite",
-        "olmo",
-        "olmo2",
-        "stablelm",
-        "internlm2",
-        "yi",
-        "baichuan",
-    }
-)
-# Types that are no decoders of attention and feed-forward layers.
-_OTHER = regex(
-    r"mamba|rwkv|jamba|bamba|zamba|recurrent_gemma|hyena|bert|electra|(?:^|[_-])[a-z]?[mu]?t5|^m?bart$|pegasus|marian|"
-    r"whisper|wav2vec|^vit|^clip|^dino|^swin|^blenderbot|^led$|^longformer|^big_?bird"
-)
 _VOCABULARIES = (32_000, 50_304, 50_368, 100_352, 128_256, 151_936)
 
 
@@ -74,7 +26,7 @@ def presets() -> Mapping[str, Mapping[str, Any]]:
 
 def _key(name: str) -> str:
     last = name.lower().replace("\\", "/").rsplit("/", 1)[-1]
-    last = re.sub(r"\(.*?\)|\b(?:meta|hf|base|instruct|chat|it)\b|-?v0\.[0-9]\b", "", last.replace("_", "-"))
+    last = re.sub(r"\(.*?\)|\b(?:meta|hf|base|instruct|chat|it|pt)\b|-?v0\.[0-9]\b", "", last.replace("_", "-"))
     return re.sub(r"[^a-z0-9]", "", last)
 
 
@@ -87,54 +39,6 @@ def preset(name: str) -> Mapping[str, Any] | None:
     """The preset that a name means (``meta-llama/Llama-3.1-8B-Instruct``, ``llama3.1_8B``), or None."""
     found = _by_key().get(_key(name[:200]))
     return presets()[found] if found else None
-
-
-def _from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    inner = raw.get("text_config")
-    source: Mapping[str, Any] = {**raw, **inner} if isinstance(inner, Mapping) else raw
-    out: dict[str, Any] = {
-        field: value
-        for field, keys in _HF.items()
-        if (value := next((source[key] for key in keys if source.get(key) is not None), None)) is not None
-    }
-    kind = str(source.get("model_type") or "")[:60]
-    out["name"] = raw.get("name") or raw.get("_name_or_path") or kind or "config.json"
-    out["gated"] = kind not in _UNGATED
-    if kind in _UNGATED:
-        out |= {"gated": False, "norm": "layer"}
-    if kind == "mpt":
-        out |= {"family": "mpt", "tied": source.get("tie_word_embeddings", True)}
-    out["qk_norm"] = kind in _QK_NORM
-    if kind == "qwen2":
-        out["attn_bias"] = True
-    if out.get("experts") and "expert_ffn" not in out:
-        out["expert_ffn"] = out.get("ffn")
-    shared, each = source.get("shared_expert_intermediate_size"), source.get("moe_intermediate_size")
-    if isinstance(shared, int) and isinstance(each, int) and shared > 0 < each:
-        out["shared_experts"] = -(-shared // each)  # one wide shared expert (qwen2_moe)
-    if source.get("kv_lora_rank"):
-        out["mla"] = {
-            "q_rank": source.get("q_lora_rank") or 0,
-            "kv_rank": source["kv_lora_rank"],
-            "nope": source.get("qk_nope_head_dim"),
-            "rope": source.get("qk_rope_head_dim"),
-            "v": source.get("v_head_dim"),
-        }
-        out.pop("head_dim", None)
-    return out
-
-
-def _known_kind(raw: Mapping[str, Any], why: list[str]) -> None:
-    """Whether a configuration is of a kind that is counted here; raises SpecError where it surely is none."""
-    inner = raw.get("text_config")
-    own = inner.get("model_type") if isinstance(inner, Mapping) else None
-    kind = str(own or raw.get("model_type") or "")[:60]
-    if _OTHER.search(kind.lower()):
-        raise SpecError(
-            f"model_type '{kind}' is not a decoder of attention and feed-forward layers, which plans are for"
-        )
-    if kind and kind not in _COUNTED:
-        why.append(f"model_type '{kind}' is not known: its layers are counted as those of a Llama")
 
 
 def _unknown(name: str) -> SpecError:
@@ -163,8 +67,8 @@ def read_model(raw: Any, why: list[str]) -> Model:
         raise SpecError("no 'model': a name of a known model, its sizes, or a Hugging Face config.json")
     given = {key: value for key, value in raw.items() if value is not None}
     if "num_hidden_layers" in given or "n_layers" in given or "n_layer" in given or "text_config" in given:
-        _known_kind(given, why)
-        given = {**_from_hugging_face(given), **{k: v for k, v in given.items() if k in {"params", "name"}}}
+        known_kind(given, why)
+        given = {**from_hugging_face(given), **{k: v for k, v in given.items() if k in {"params", "name"}}}
     name = str(given.get("name") or given.get("preset") or "model")[:200]
     known = preset(name)
     if known is not None and all(given.get(key) in (None, known.get(key)) for key in ("hidden", "heads")):
@@ -237,6 +141,8 @@ def _complete(given: Mapping[str, Any], name: str, why: list[str]) -> Model:
             latent,
             family,
             parameters,
+            whole(given, "norms", "model.norms", high=8) or 2,
+            whole(given, "moe_every", "model.moe_every", high=10_000) or 1,
         )
 
     gated, tied = flag(given, "gated", "model.gated"), flag(given, "tied", "model.tied")

@@ -1,7 +1,7 @@
 """Parameter and FLOP counts of a decoder, by layer kind.
 
-Counts follow the layer definitions of the public model code (Llama, Qwen, MPT, Mixtral, DeepSeek); the tests hold them
-against the published totals, to the last parameter.
+Counts follow the layer definitions of the public model code (Llama, Qwen, MPT, Mixtral, DeepSeek, Gemma); the tests
+hold them against the published totals, to the last parameter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ class Latent:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A decoder. ``ffn`` is the width of dense layers, ``expert_ffn`` of one expert; ``vocab`` the embedding's rows."""
+    """A decoder. ``ffn`` is the width of dense layers, ``expert_ffn`` of one expert; ``vocab`` the embedding's rows.
+
+    ``norms``: those of a layer that are as wide as the model. After the first ``dense_layers``, every ``moe_every``-th
+    layer has experts.
+    """
 
     name: str
     layers: int
@@ -52,15 +56,22 @@ class Model:
     latent: Latent | None = None
     family: str = ""
     given_parameters: float | None = None
+    norms: int = 2
+    moe_every: int = 1
 
     @property
     def kinds(self) -> tuple[tuple[Kind, int], ...]:
         """Layer kinds with their counts."""
-        if not self.experts:
-            return (("dense", self.layers),)
-        dense = min(self.dense_layers, self.layers)
-        both: tuple[tuple[Kind, int], ...] = (("dense", dense), ("moe", self.layers - dense))
+        return self.kinds_between(0, self.layers)
+
+    def kinds_between(self, first: int, end: int) -> tuple[tuple[Kind, int], ...]:
+        """Kinds of the layers from ``first`` up to but without ``end``, with their counts."""
+        moe = self._moe_before(end) - self._moe_before(first)
+        both: tuple[tuple[Kind, int], ...] = (("dense", end - first - moe), ("moe", moe))
         return tuple(one for one in both if one[1])
+
+    def _moe_before(self, end: int) -> int:
+        return max(0, end - self.dense_layers) // self.moe_every if self.experts else 0
 
     @property
     def q_width(self) -> int:
@@ -120,7 +131,7 @@ def expert_matrix(model: Model) -> int:
 def _small(model: Model, kind: Kind) -> int:
     """Norms and biases of one layer."""
     h = model.hidden
-    count = 2 * h * (2 if model.norm_bias else 1)
+    count = model.norms * h * (2 if model.norm_bias else 1)
     if model.qk_norm:
         count += 2 * model.head_dim
     if model.latent is not None:

@@ -53,6 +53,8 @@ _SIZES = (
     "expert_ffn",
     "shared_experts",
     "dense_layers",
+    "moe_every",
+    "norms",
     "params",
 )
 

@@ -81,7 +81,7 @@ def _elementwise_bytes(work: Work, kind: Kind) -> float:
     model = work.model
     h, width = model.hidden, model.ffn if kind == "dense" else model.top_k * model.expert_ffn
     fused = work.compile or work.framework == "megatron" or model.norm == "layer"
-    norms = 2 * 4.0 * h * (1 if fused else 3)
+    norms = model.norms * 4.0 * h * (1 if fused else 3)
     rotate = 4.0 * (model.q_width + model.k_width) * (1 if fused else 3) if model.family != "mpt" else 0.0
     gate = (6.0 if fused else 10.0) * width if model.gated else 4.0 * width
     route = 8.0 * model.top_k * h if kind == "moe" else 0.0

@@ -252,3 +252,10 @@ def test_a_machine_without_gpus_is_refused() -> None:
 
 def test_the_target_is_found_by_name() -> None:
     assert target("megatron").FRAMEWORKS == ("megatron",)
+
+
+def test_experts_in_every_second_layer(tmp_path: Path) -> None:
+    sizes = {"layers": 7, "dense_layers": 2, "moe_every": 2, "hidden": 512, "heads": 4, "ffn": 1024, "vocab": 512}
+    own = {**sizes, "name": "own", "experts": 8, "top_k": 2, "expert_ffn": 256}
+    words = words_of(megatron(model=own, parallel={"dp": 8}), tmp_path, **MODEL)
+    assert value(words, "--moe-layer-freq") == "([0]*2+[0,1]*2+[0]*1)"

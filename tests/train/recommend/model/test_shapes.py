@@ -5,8 +5,13 @@ import difflib
 import pytest
 
 from rocdoctor.train.recommend.errors import SpecError
-from rocdoctor.train.recommend.model.models import presets, read_model
-from rocdoctor.train.recommend.model.shapes import active_parameters, attention_flops, counted_parameters
+from rocdoctor.train.recommend.model.models import preset, presets, read_model
+from rocdoctor.train.recommend.model.shapes import (
+    active_parameters,
+    attention_flops,
+    counted_parameters,
+    layer_parameters,
+)
 
 # Totals as the model cards and the stored tensors of the public repositories have them.
 PUBLISHED = {
@@ -42,6 +47,23 @@ PUBLISHED = {
     "deepseek-v3": 671_026_419_200,
     "gpt-oss-20b": 20_914_757_184,
     "gpt-oss-120b": 116_829_156_672,
+    # The text part as transformers 5.23.0 builds it on torch's meta device.
+    "llama-4-scout": 107_769_861_120,
+    "llama-4-maverick": 400_711_848_960,
+    "gemma-2-2b": 2_614_341_888,
+    "gemma-2-9b": 9_241_705_984,
+    "gemma-2-27b": 27_227_128_320,
+    "gemma-3-1b": 999_885_952,
+    "gemma-3-4b": 3_880_263_168,
+    "gemma-3-12b": 11_766_034_176,
+    "gemma-3-27b": 27_009_346_304,
+    "mistral-nemo-12b": 12_247_782_400,
+    "mistral-small-24b": 23_572_403_200,
+    "mistral-large-123b": 122_610_069_504,
+    "ministral-3-8b": 8_489_553_920,
+    "phi-3-mini": 3_821_079_552,
+    "phi-4-mini": 3_836_021_760,
+    "smollm2-360m": 361_821_120,
     "pythia-1.4b": 1_414_647_808,
     "pythia-6.9b": 6_857_302_016,
     "pythia-12b": 11_846_072_320,
@@ -80,6 +102,20 @@ def test_attention_flops_are_half_of_the_square() -> None:
 )
 def test_names_as_people_write_them(name: str) -> None:
     assert counted_parameters(read_model(name, [])) == PUBLISHED["llama-3.1-8b"]
+
+
+def test_names_of_the_repositories() -> None:
+    names = {
+        "google/gemma-3-27b-it": "gemma-3-27b",
+        "google/gemma-3-4b-pt": "gemma-3-4b",
+        "meta-llama/Llama-4-Scout-17B-16E-Instruct": "llama-4-scout",
+        "mistralai/Mistral-Small-3.2-24B-Instruct-2506": "mistral-small-24b",
+        "mistralai/Mistral-Nemo-Base-2407": "mistral-nemo-12b",
+        "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B": "qwen2.5-32b",
+        "microsoft/Phi-4-mini-instruct": "phi-4-mini",
+        "Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b",
+    }
+    assert {name: (preset(name) or {}).get("id") for name in names} == names
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
@@ -179,3 +215,43 @@ def test_one_wide_shared_expert_is_counted() -> None:
         "vocab_size": 151936,
     }
     assert counted_parameters(read_model(config, [])) == pytest.approx(14.3e9, rel=0.01)
+
+
+def test_what_a_configuration_leaves_out_is_that_of_its_class() -> None:
+    """Published files of Gemma 3 name no heads and no vocabulary where they are the class's own."""
+    text = {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
+    both = read_model({"name": "folder", "model_type": "gemma3", "text_config": text}, [])
+    assert counted_parameters(both) == PUBLISHED["gemma-3-4b"]
+    given = {**text, "vocab_size": 1000, "tie_word_embeddings": False, "num_attention_heads": 4}
+    assert (read_model(given, []).vocab, read_model(given, []).tied, read_model(given, []).heads) == (1000, False, 4)
+    oss = {"model_type": "gpt_oss", "num_hidden_layers": 24, "hidden_size": 2880, "intermediate_size": 2880}
+    oss |= {"num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088}
+    oss |= {"num_local_experts": 32, "num_experts_per_tok": 4, "attention_bias": True, "name": "folder"}
+    assert counted_parameters(read_model(oss, [])) == PUBLISHED["gpt-oss-20b"]
+
+
+def test_experts_in_every_second_layer() -> None:
+    config = {
+        "model_type": "llama4_text",
+        "num_hidden_layers": 48,
+        "hidden_size": 5120,
+        "intermediate_size": 8192,
+        "intermediate_size_mlp": 16384,
+        "interleave_moe_layer_step": 2,
+        "num_local_experts": 128,
+    }
+    why: list[str] = []
+    model = read_model({"name": "folder", "text_config": config}, why)
+    assert (counted_parameters(model), why) == (PUBLISHED["llama-4-maverick"], [])
+    assert model.kinds == (("dense", 24), ("moe", 24))
+    assert model.kinds_between(0, 3) == (("dense", 2), ("moe", 1))
+    assert model.kinds_between(1, 2) == (("moe", 1),)
+    # 17 B are said to be active: the shared expert and one of 128.
+    assert active_parameters(model) + model.vocab * model.hidden == pytest.approx(17.2e9, rel=0.01)
+    first = read_model({**HF_DEEPSEEK, "model_type": "own"}, [])
+    assert first.kinds_between(0, 4) == (("dense", 3), ("moe", 1))
+
+
+def test_four_norms_a_layer_are_counted() -> None:
+    two, four = (read_model({"name": "x", "layers": 1, "hidden": 64, "heads": 4, "norms": one}, []) for one in (2, 4))
+    assert layer_parameters(four, "dense") - layer_parameters(two, "dense") == 2 * 64

@@ -147,3 +147,8 @@ def test_every_layer_lies_on_one_rank() -> None:
         work = solve(changed(parallel=parallel)).work
         held = [sum(count for _, count in layers_held(work, rank)) for rank in range(work.parallel.pp)]
         assert sum(held) == LAYERS
+
+
+def test_experts_in_every_second_layer_lie_on_every_rank() -> None:
+    work = solve(changed(model="llama-4-maverick", gpus=256, parallel={"pp": 8, "fsdp": 32})).work
+    assert {layers_held(work, rank) for rank in range(8)} == {(("dense", 3), ("moe", 3))}

@@ -1,0 +1,136 @@
+"""The fields of a Hugging Face ``config.json`` as those of a specification's model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.train.recommend.errors import SpecError
+
+# Names of their configurations for our fields, first match wins.
+_NAMES = {
+    "layers": ("num_hidden_layers", "n_layers", "n_layer", "num_layers"),
+    "hidden": ("hidden_size", "d_model", "n_embd"),
+    "heads": ("num_attention_heads", "n_heads", "n_head"),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads"),
+    "head_dim": ("head_dim",),
+    "ffn": ("intermediate_size", "n_inner", "ffn_dim"),
+    "vocab": ("vocab_size",),
+    "tied": ("tie_word_embeddings",),
+    "attn_bias": ("attention_bias",),
+    "experts": ("num_local_experts", "num_experts", "n_routed_experts"),
+    "top_k": ("num_experts_per_tok", "moe_top_k"),
+    "expert_ffn": ("moe_intermediate_size",),
+    "shared_experts": ("n_shared_experts",),
+    "dense_layers": ("first_k_dense_replace",),
+    "moe_every": ("decoder_sparse_step", "interleave_moe_layer_step"),
+}
+_UNGATED = {"gpt2", "gpt_neox", "gptj", "mpt", "falcon", "opt", "bloom", "starcoder2", "phi"}
+_QK = {"qk_norm": True}
+# What a configuration of a type does not say: what its code always does, and the values of its class for keys that may
+# be left out (transformers 5.23.0, models/*/configuration_*.py and modeling_*.py, read 2026-11-24).
+_ALWAYS: Mapping[str, Mapping[str, Any]] = {
+    "qwen2": {"attn_bias": True},
+    "qwen2_moe": {"attn_bias": True},
+    "qwen3": _QK,
+    "qwen3_moe": _QK,
+    "gpt_oss": {"bias": True, "sinks": True},
+    "deepseek_v3": {"router_bias": True},
+    "kimi_k2": {"router_bias": True},
+    "glm4_moe": {"router_bias": True},
+    "llama4_text": {"shared_experts": 1},
+    "gemma2": {"norms": 4},
+    "gemma3_text": {"norms": 4, "qk_norm": True},
+}
+_LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
+    "gemma": {"tied": True, "head_dim": 256},
+    "gemma2": {"tied": True, "heads": 8, "kv_heads": 4, "head_dim": 256, "vocab": 256_000},
+    "gemma3_text": {"tied": True, "heads": 8, "kv_heads": 4, "head_dim": 256, "vocab": 262_208},
+    "llama4_text": {"heads": 40, "kv_heads": 8, "head_dim": 128, "vocab": 202_048, "experts": 16, "top_k": 1},
+}
+# Types whose layers are those that are counted here.
+_COUNTED = (
+    _UNGATED
+    | set(_ALWAYS)
+    | {
+        "llama",
+        "mistral",
+        "ministral3",
+        "mixtral",
+        "gemma",
+        "deepseek_v2",
+        "phi3",
+        "granite",
+        "olmo",
+        "olmo2",
+        "stablelm",
+        "smollm3",
+        "internlm2",
+        "yi",
+        "baichuan",
+    }
+)
+# Types that are no decoders of attention and feed-forward layers.
+_OTHER = regex(
+    r"mamba|rwkv|jamba|bamba|zamba|recurrent_gemma|hyena|bert|electra|(?:^|[_-])[a-z]?[mu]?t5|^m?bart$|pegasus|marian|"
+    r"whisper|wav2vec|^vit|^clip|^dino|^swin|^blenderbot|^led$|^longformer|^big_?bird"
+)
+
+
+def _kind(raw: Mapping[str, Any]) -> str:
+    """The type of the decoder: that of the text part where a model has several."""
+    inner = raw.get("text_config")
+    own = inner.get("model_type") if isinstance(inner, Mapping) else None
+    kind = str(own or raw.get("model_type") or "")[:60]
+    return {"gemma3": "gemma3_text", "llama4": "llama4_text"}.get(kind, kind)
+
+
+def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that a configuration has, or that follow from its type."""
+    inner = raw.get("text_config")
+    source: Mapping[str, Any] = {**raw, **inner} if isinstance(inner, Mapping) else raw
+    out: dict[str, Any] = {
+        field: value
+        for field, keys in _NAMES.items()
+        if (value := next((source[key] for key in keys if source.get(key) is not None), None)) is not None
+    }
+    kind = _kind(raw)
+    out["name"] = raw.get("name") or raw.get("_name_or_path") or str(source.get("model_type") or "") or "config.json"
+    out["gated"] = kind not in _UNGATED
+    if kind in _UNGATED:
+        out |= {"norm": "layer"}
+    if kind == "mpt":
+        out |= {"family": "mpt", "tied": source.get("tie_word_embeddings", True)}
+    out = {**_LEFT_OUT.get(kind, {}), **out, **_ALWAYS.get(kind, {})}
+    if kind == "glm4_moe":
+        out["qk_norm"] = bool(source.get("use_qk_norm"))
+    if kind == "llama4_text":
+        # Their width of an expert is what others call that of the dense layers.
+        out |= {"expert_ffn": out.get("ffn"), "ffn": source.get("intermediate_size_mlp") or out.get("ffn")}
+    if out.get("experts") and "expert_ffn" not in out:
+        out["expert_ffn"] = out.get("ffn")
+    shared, each = source.get("shared_expert_intermediate_size"), source.get("moe_intermediate_size")
+    if isinstance(shared, int) and isinstance(each, int) and shared > 0 < each:
+        out["shared_experts"] = -(-shared // each)  # one wide shared expert (qwen2_moe)
+    if source.get("kv_lora_rank"):
+        out["mla"] = {
+            "q_rank": source.get("q_lora_rank") or 0,
+            "kv_rank": source["kv_lora_rank"],
+            "nope": source.get("qk_nope_head_dim"),
+            "rope": source.get("qk_rope_head_dim"),
+            "v": source.get("v_head_dim"),
+        }
+        out.pop("head_dim", None)
+    return out
+
+
+def known_kind(raw: Mapping[str, Any], why: list[str]) -> None:
+    """Whether a configuration is of a kind that is counted here; raises SpecError where it surely is none."""
+    kind = _kind(raw)
+    if _OTHER.search(kind.lower()):
+        raise SpecError(
+            f"model_type '{kind}' is not a decoder of attention and feed-forward layers, which plans are for"
+        )
+    if kind and kind not in _COUNTED:
+        why.append(f"model_type '{kind}' is not known: its layers are counted as those of a Llama")
