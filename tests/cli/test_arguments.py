@@ -171,7 +171,7 @@ def _stored(action: argparse.Action) -> Any:
         return set(action.choices)
     if isinstance(action, argparse._StoreTrueAction):
         return bool
-    if isinstance(action, argparse._AppendAction) or action.nargs in ("*", "+"):
+    if isinstance(action, argparse._AppendAction) or action.nargs in ("*", "+") or isinstance(action.nargs, int):
         return tuple[str, ...]
     return {"seconds": float, "percent": float, "when": int, "_pid": int}.get(
         getattr(action.type, "__name__", ""), action.type

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.host import output
-from rocdoctor.host.live.regular_files import read_regular
-from rocdoctor.parsers.formats.yaml_text import parse_json, parse_yaml
 from rocdoctor.report.plan.estimate_document import document
 from rocdoctor.service.errors import UsageError
-from rocdoctor.service.evidence import read_text
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import print_json, rendered
+from rocdoctor.service.specification_files import load_spec
 from rocdoctor.train.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
 
 HELP: str = "memory and speed of one training configuration"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 # A trace takes seconds; importing torch from a cold disk can take a minute.
 _TRACE_LIMIT_S = 180.0
-# A configuration of a model is a page; more is none.
-_MOST_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,38 +33,8 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
-    add("spec", metavar="SPEC.yaml", help="the configuration")
+    add("spec", metavar="SPEC.yaml", help="the configuration, or what recommend --json printed")
     add("--trace", action="store_true", help="trace one step's memory with the torch of --python (no GPU needed)")
-
-
-def _read(name: str, text: str) -> Any:
-    read = parse_json(text) if name.endswith(".json") else parse_yaml(text)
-    if read.problem:
-        raise UsageError(f"{'standard input' if name == '-' else name}: {read.problem}")
-    return read.value
-
-
-def _file(path: Path) -> str:
-    """The text of a file that a specification names; never a pipe or a device."""
-    return read_regular(path, _MOST_BYTES).decode("utf-8", errors="replace")
-
-
-def _load(name: str) -> Any:
-    """The specification, with a ``config.json`` that its model names read in (beside the specification)."""
-    spec = _read(name, read_text(name))
-    if name == "-":
-        return spec
-    model = spec.get("model") if isinstance(spec, Mapping) else None
-    config = model.get("config") if isinstance(model, Mapping) else model
-    if not isinstance(config, str) or not config.endswith(".json"):
-        return spec
-    path = Path(name).parent / config
-    read = _read(str(path), _file(path))
-    if not isinstance(read, Mapping):
-        raise UsageError(f"{config}: no configuration of a model")
-    # A configuration has no name of its own; its folder often is the model's.
-    named = {"name": Path(config).resolve().parent.name, **read}
-    return {**spec, "model": {**named, **(model if isinstance(model, Mapping) else {})}}
 
 
 def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result, dict[str, Any]]:
@@ -90,7 +54,7 @@ def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result
 
 
 def _answer(options: Options) -> dict[str, Any]:
-    one = solve(_load(options.spec))
+    one = solve(load_spec(options.spec))
     if not options.trace:
         return answer_of(one)
     one, trace = _traced(one, options.python, options.trust_interpreter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from dataclasses import dataclass
 from typing import get_args
 
 from rocdoctor.cli.arguments import evidence_arguments
@@ -17,7 +18,13 @@ from rocdoctor.train.recommend.plan import Goal, Method
 
 HELP: str = "a training configuration for this machine, with reasons"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Options = PlanOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(PlanOptions):
+    """What is to be trained and on what, and two plans to be compared."""
+
+    compare: tuple[str, ...] = ()
 
 
 def plan_arguments(parser: ArgumentParser) -> None:
@@ -41,10 +48,19 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
     plan_arguments(parser)
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        metavar=("A", "B"),
+        help="two plans side by side: files (specifications, or recommend --json), changes of these options "
+        "(framework=megatron,nodes=2), or 'recommended'",
+    )
 
 
-def run(options: PlanOptions) -> int:
+def run(options: Options) -> int:
     """Plan and print; exit status 1 when nothing fits."""
+    if options.compare:
+        return _compared(options, *options.compare)
     if options.model is None:
         return _overview(options)
     from rocdoctor.report.plan import recommend_document, recommend_json
@@ -55,6 +71,19 @@ def run(options: PlanOptions) -> int:
     else:
         output.show(rendered(options, recommend_document.document(answer)))
     return 0 if answer.plan is not None else EXIT_FINDINGS
+
+
+def _compared(options: PlanOptions, first: str, second: str) -> int:
+    """Two plans side by side; exit status 1 where one of them does not exist."""
+    from rocdoctor.report.plan import compare_document
+    from rocdoctor.service.comparing import compared
+
+    sides = compared(options, first, second)
+    if options.format == "json":
+        print_json(compare_document.as_json(*sides))
+    else:
+        output.show(rendered(options, compare_document.document(*sides)))
+    return EXIT_FINDINGS if any(one.result is None for one in sides) else 0
 
 
 def _overview(options: PlanOptions) -> int:

@@ -31,7 +31,7 @@ _TITLES = {
     "compile": "torch.compile",
     "offload": "offload",
 }
-_FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
+FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
 TERMS = (
     ("states", "weights, gradients, optimizer"),
     ("gathered", "whole weights in flight"),
@@ -86,7 +86,7 @@ def headline_of(plan: Plan) -> str:
     """One sentence: what to train with, and that it fits."""
     found = plan.result.memory
     held = f"at most {gib(found.high)} of {gib(room(plan.work))} that can be planned with"
-    verdict = _FITS[plan.result.fits]
+    verdict = FITS[plan.result.fits]
     return f"Train {_what(plan.workload)} on {one_line(plan.fleet.name)} with {kind(plan)}: it {verdict}, {held}."
 
 
