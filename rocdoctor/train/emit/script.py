@@ -26,7 +26,8 @@ def render(
     """A bash script that runs ``words`` on every rank of one node.
 
     ``head`` are sentences for the reader. ``needed`` are variables that only the user knows: name, an example and what
-    it is; the script stops with those words where one is not set. ``more`` goes with the environment of the plan.
+    it is (without apostrophes: bash pairs them there); the script stops with those words where one is not set.
+    ``more`` goes with the environment of the plan.
     """
     several = plan.fleet.nodes > 1
     place = ("$NODE_RANK", f"$MASTER_ADDR:{PORT}") if several else (None, None)

@@ -14,7 +14,7 @@ from tests.shell_box import HOSTILE, ShellBox, needs_bash
 from tests.train.emit.plan_kit import fleet, plan
 
 # Files of the other targets are data, which their own tests read.
-_WITH_SCRIPTS = ("env", "megatron", "slurm", "torchrun")
+_WITH_SCRIPTS = ("env", "llamafactory", "megatron", "slurm", "torchrun", "trl")
 
 
 _GIVEN = {
@@ -25,6 +25,10 @@ _GIVEN = {
     "SLURM_CPUS_ON_NODE": "128",
     "SLURM_JOB_NODELIST": "node-[07-08]",
     "DATA_PATH": "/d",
+    "MODEL": "m",
+    "DATASET": "d",
+    "TEMPLATE": "t",
+    "OUTPUT": "o",
     "TOKENIZER_MODEL": "/t",
     "TRAIN_ITERS": "10",
     "LEARNING_RATE": "1e-4",
@@ -55,4 +59,6 @@ def test_no_word_of_an_order_is_run(name: str, tmp_path: Path) -> None:
             if file.name.endswith((".sh", ".sbatch")) or file.text.startswith("#!"):
                 calls = box.script(file.text, **_GIVEN)
                 ran += name == "env" or any(call[0] in ("torchrun", "srun") for call in calls)
+                asked = [line for line in file.text.splitlines() if line.startswith(': "${')]
+                assert not [line for line in asked if "'" in line], "bash pairs apostrophes in these"
     assert ran, "no script got to its program"

@@ -58,6 +58,8 @@ TARGETS: Mapping[str, str] = {
     "accelerate": "the configuration of accelerate launch",
     "trainer": "arguments of the Hugging Face Trainer (FSDP, DDP)",
     "deepspeed": "the configuration of DeepSpeed",
+    "trl": "the configuration of TRL (supervised fine-tuning)",
+    "llamafactory": "the configuration of LLaMA-Factory",
     "torchtitan": "the command of torchtitan",
     "megatron": "the arguments of Megatron-LM",
     "slurm": "a Slurm batch file",

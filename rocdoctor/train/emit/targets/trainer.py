@@ -108,7 +108,8 @@ def _fsdp(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _dtype(work: Work) -> tuple[str, str]:
+def weights_type(work: Work) -> tuple[str, str]:
+    """The type that weights are loaded in, and why."""
     if work.method != "full":
         kind = "float16" if work.precision == "fp16" else "bfloat16"
         return kind, "frozen weights in 16 bits; adapters are made in fp32"
@@ -119,7 +120,7 @@ def _dtype(work: Work) -> tuple[str, str]:
 
 def _model(plan: Plan) -> list[str]:
     work = plan.work
-    kind, reason = _dtype(work)
+    kind, reason = weights_type(work)
     attention = "sdpa" if work.flash else "eager"
     why = plan.why("attention") or ("a kernel that keeps no scores" if work.flash else "scores are kept")
     out = ["def load_model(name_or_path: str):", '    """The model as it was estimated."""', "    options = {}"]

@@ -42,6 +42,16 @@ RECIPES: Mapping[str, Recipe] = {
     # Its setup imports torch, so it is built among the packages that are there.
     "deepspeed": Recipe((("ninja", "wheel"), ("--no-build-isolation", "deepspeed==0.19.8")), "torch"),
     "trainer": Recipe((("transformers==5.23.0", "accelerate==1.15.0"), ("peft", "bitsandbytes")), "torch"),
+    "trl": Recipe((("transformers==5.23.0", "accelerate==1.15.0", "trl==1.16.0"), ("peft",)), "torch"),
+    # Its parser needs few of the packages that it names.
+    "llamafactory": Recipe(
+        (
+            ("--no-deps", "llamafactory==0.9.5"),
+            ("transformers==5.6.0", "accelerate==1.11.0", "peft==0.18.1", "datasets==4.0.0"),
+            ("omegaconf", "sentencepiece"),
+        ),
+        "torch",
+    ),
     # Without triton, which is 1 GB and never called: stand_in.py gives its name to what imports it.
     "torchtitan": Recipe(
         (
