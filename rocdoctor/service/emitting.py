@@ -12,6 +12,16 @@ from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.search.candidates import Refuses
 
+# Targets that are for one program, and the distribution that it comes in.
+_PROGRAMS = {
+    "torchtitan": "torchtitan",
+    "megatron": "megatron-core",
+    "deepspeed": "deepspeed",
+    "trl": "trl",
+    "llamafactory": "llamafactory",
+    "accelerate": "accelerate",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -44,6 +54,23 @@ def limits_of(named: Sequence[str]) -> Limits:
         _common(modules, named),
         any(getattr(one, "TRANSFORMERS", False) for one in modules),
     )
+
+
+def written_for(plan: Plan) -> tuple[str, ...]:
+    """Which programs of the interpreter that was examined can be given this plan, and how, as a note; () for none."""
+    packages = plan.fleet.software.packages or {}
+    found = [
+        (package, name)
+        for name, package in _PROGRAMS.items()
+        if package in packages
+        and plan.work.framework in target(name).FRAMEWORKS
+        and target(name).refuses(plan.work) is None
+    ]
+    if not found:
+        return ()
+    installed = ", ".join(f"{package} {packages[package]}" for package, _ in found)
+    targets = " or ".join(f"`rocdoctor emit {name}`" for _, name in found)
+    return (f"Installed here: {installed}. {targets} with the same options writes this plan for it.",)
 
 
 def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:

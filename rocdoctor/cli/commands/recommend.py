@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from rocdoctor.cli.arguments import evidence_arguments
@@ -64,8 +64,11 @@ def run(options: Options) -> int:
     if options.model is None:
         return _overview(options)
     from rocdoctor.report.plan import recommend_document, recommend_json
+    from rocdoctor.service.emitting import written_for
 
     answer, _ = recommendation(options, options.model)
+    if answer.plan is not None:
+        answer = replace(answer, notes=(*answer.notes, *written_for(answer.plan)))
     if options.format == "json":
         print_json(recommend_json.as_json(answer))
     else:

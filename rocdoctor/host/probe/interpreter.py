@@ -44,7 +44,7 @@ DEVICE_CODE_S = 0.25  # time for code object headers of one library; a cold disk
 
 RELEVANT_NAMES = frozenset(
     """accelerate aiter apex bitsandbytes colossalai datasets deepspeed dpctl fairscale horovod hipblaslt lightning
-    liger-kernel megatron-core ml-dtypes mpi4py ninja numpy onnx optimum peft pip pynvml pytorch-lightning
+    liger-kernel llamafactory megatron-core ml-dtypes mpi4py ninja numpy onnx optimum peft pip pynvml pytorch-lightning
     pytorch-triton pytorch-triton-rocm safetensors setuptools sglang tokenizers transformer-engine transformers triton
     trl unsloth vllm wheel xformers""".split()
 )

@@ -31,9 +31,9 @@ Refuses = Callable[[Work], "str | None"]
 HOST_SHARE = 0.8
 # A plan must be this much faster for each thing more that has to be set up: a choice, not measured.
 LEVEL = 0.05
-# Levels of Megatron-LM where nobody asked for it: other model code, other checkpoints. AMD ships its recipes for it
-# (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's attention was rated by
-# runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
+# Levels of Megatron-LM where nobody asked for it and it is not installed: other model code, other checkpoints. AMD has
+# recipes for it (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's
+# attention was rated by runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
 _OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
 
 
@@ -57,6 +57,11 @@ class Candidate:
         again = {"none": 1.0, "selective-op": 0.9, "selective": 0.97, "full": 0.75}[self.work.recompute]
         size = self.work.micro_batch / (self.work.micro_batch + 1)
         return float(again * size * (1 - 4 * LEVEL) ** self.level)
+
+
+def _has_megatron(fleet: Fleet) -> bool:
+    """Whether Megatron-LM is set up already: then its own model code costs nobody anything more."""
+    return "megatron-core" in (fleet.software.packages or {})
 
 
 def usual_frameworks(fleet: Fleet, workload: Workload) -> tuple[Framework, ...]:
@@ -147,7 +152,7 @@ class Search:
         more: tuple[Framework, ...] = ("deepspeed",) if saver.offload and free and whole else ()
         for framework in dict.fromkeys((*frameworks, *more)):
             base = self.base(framework)
-            asked = framework != "megatron" or self.workload.framework is not None
+            asked = framework != "megatron" or self.workload.framework is not None or _has_megatron(self.fleet)
             own = 0.0 if asked else _OWN_PROGRAM.get(self.fleet.vendor, 0.0)
             for work, level in self._divided(base, saver):
                 for form, extra in forms(work, self.fleet, self.workload):

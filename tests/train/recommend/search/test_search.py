@@ -11,6 +11,7 @@ from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.model.specification import spec_of
+from rocdoctor.train.recommend.plan import Software
 from rocdoctor.train.recommend.search.candidates import Candidate, Search, host_bytes, usual_frameworks
 from rocdoctor.train.recommend.search.layouts import layouts
 from rocdoctor.train.recommend.search.savers import PLAIN, SAVERS, savers_of
@@ -209,6 +210,15 @@ def test_megatron_is_compared_where_its_code_computes_the_model() -> None:
     assert "megatron" not in usual_frameworks(where, work("llama-3.1-8b", method="full"))
     assert "megatron" not in usual_frameworks(where, work("gemma-7b"))
     assert "megatron" not in usual_frameworks(fleet("MI300X"), work("llama-3.1-8b"))
+
+
+def test_megatron_that_is_installed_is_no_extra_program() -> None:
+    bare, what = fleet("8xH100-SXM"), work("llama-3.1-8b")
+    levels = []
+    for packages in ({"peft": "0.21"}, {"megatron-core": "0.19.2"}):
+        where = replace(bare, software=Software(packages=packages))
+        levels.append(min(one.level for one in Search(where, what).candidates(("megatron",))))
+    assert levels[0] - levels[1] == 4.0
 
 
 def test_one_fast_node_gets_no_pipeline_of_plain_pytorch() -> None:

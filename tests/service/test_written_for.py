@@ -1,0 +1,36 @@
+"""Which installed programs a plan can be written for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rocdoctor.service.emitting import written_for
+from rocdoctor.train.recommend.plan import Plan, Software
+from tests.train.emit.plan_kit import plan
+
+_HERE = {"trl": "1.16.0", "llamafactory": "0.9.5", "deepspeed": "0.19.8", "megatron-core": "0.19.2", "torch": "2.13.0"}
+
+
+def _on(packages: dict[str, str] | None, **fields: Any) -> Plan:
+    made = plan(**fields)
+    return replace(made, fleet=replace(made.fleet, software=Software(packages=packages)))
+
+
+def test_each_program_that_can_be_given_the_plan_is_named() -> None:
+    (both,) = written_for(_on(_HERE, method="lora", framework="ddp", parallel={"dp": 8}, recompute="none"))
+    assert both.startswith("Installed here: trl 1.16.0, llamafactory 0.9.5. ")
+    assert "`rocdoctor emit trl` or `rocdoctor emit llamafactory` with the same options" in both
+    (other,) = written_for(_on(_HERE, framework="megatron", parallel={"tp": 8}))
+    assert "megatron-core 0.19.2" in other and "trl" not in other
+
+
+def test_what_its_files_cannot_say_is_not_offered() -> None:
+    (one,) = written_for(_on(_HERE, method="lora", framework="fsdp2", parallel={"fsdp": 8}, recompute="none"))
+    assert "trl" in one and "llamafactory" not in one
+    assert written_for(_on(_HERE, framework="fsdp2", parallel={"fsdp": 4, "tp": 2})) == ()
+
+
+def test_nothing_is_offered_where_nothing_is_known_to_be_installed() -> None:
+    for packages in (None, {}, {"torch": "2.13.0"}):
+        assert written_for(_on(packages, method="lora", framework="ddp", parallel={"dp": 8})) == ()
