@@ -14,7 +14,7 @@ from rocdoctor.train.recommend.plan import Plan, Setting
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecipeLine:
     """One value of the file, and why."""
 
     key: str
@@ -22,7 +22,7 @@ class Entry:
     reason: str = ""
 
 
-def recipe(plan: Plan, program: str, head: Iterable[str], entries: Iterable[Entry]) -> str:
+def recipe(plan: Plan, program: str, head: Iterable[str], entries: Iterable[RecipeLine]) -> str:
     """The file: sentences for the reader, then each value below its reason."""
     out = [line for sentence in (told(plan, program), *head) for line in comment(sentence)]
     for one in entries:

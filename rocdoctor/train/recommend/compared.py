@@ -36,7 +36,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ComparedSetting:
     """One setting of both, as words; equal where they agree."""
 
     key: str
@@ -49,12 +49,12 @@ def step_sequences(work: Work) -> int:
     return work.micro_batch * work.microbatches * work.parallel.dp
 
 
-def settings(first: Side, second: Side) -> tuple[Setting, ...]:
+def settings(first: Side, second: Side) -> tuple[ComparedSetting, ...]:
     """Every setting of both, in the order of a plan; none where one has no plan."""
     if first.result is None or second.result is None:
         return ()
     both = zip(_words(first.result.work), _words(second.result.work), strict=True)
-    return tuple(Setting(key, one, two) for (key, one), (_, two) in both)
+    return tuple(ComparedSetting(key, one, two) for (key, one), (_, two) in both)
 
 
 def times(first: Side, second: Side) -> float | None:

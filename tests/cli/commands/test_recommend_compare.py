@@ -86,6 +86,8 @@ def test_text_and_markdown_say_the_same(monkeypatch: pytest.MonkeyPatch, capsys:
         assert words in " ".join(text.split()), words
         assert words in markdown, words
     assert "| GPUs | 8 x AMD Instinct MI300X | 4 x AMD Instinct MI300X |" in markdown
+    differing = text.partition("What differs")[2].partition("Memory of one GPU")[0]
+    assert "GPUs" in differing and "precision" not in differing
     assert "The same in both" in text and "The same in both" in markdown
 
 

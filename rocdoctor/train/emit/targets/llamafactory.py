@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import File
 from rocdoctor.train.emit.launcher import Argument
-from rocdoctor.train.emit.recipe import Entry, recipe, with_script
+from rocdoctor.train.emit.recipe import RecipeLine, recipe, with_script
 from rocdoctor.train.emit.script import because
 from rocdoctor.train.emit.targets import Order, trainer
 from rocdoctor.train.recommend.model.layout import Framework
@@ -37,36 +37,36 @@ def refuses(work: Work) -> str | None:
     return trainer.refuses(work)
 
 
-def entries(plan: Plan) -> Iterator[Entry]:
+def entries(plan: Plan) -> Iterator[RecipeLine]:
     """Every value that the estimate rests on."""
     work = plan.work
     stage, words = ("pt", "texts as they are") if plan.workload.method == "pretrain" else ("sft", "answers and chats")
-    yield Entry("stage", stage, f"{words} are trained on")
-    yield Entry("do_train", True)
+    yield RecipeLine("stage", stage, f"{words} are trained on")
+    yield RecipeLine("do_train", True)
     full = work.method == "full"
-    yield Entry("finetuning_type", "full" if full else "lora", because(plan, "method", "what is trained"))
+    yield RecipeLine("finetuning_type", "full" if full else "lora", because(plan, "method", "what is trained"))
     for key, value, reason in trainer.arguments(plan):
         if key == "gradient_checkpointing":
             # Its own switch, which is on unless it is told otherwise.
-            yield Entry("disable_gradient_checkpointing", not value, reason)
+            yield RecipeLine("disable_gradient_checkpointing", not value, reason)
         else:
-            yield Entry(_OWN_NAMES.get(key, key), value, reason)
+            yield RecipeLine(_OWN_NAMES.get(key, key), value, reason)
     if full:
-        yield Entry("pure_bf16", work.pure_bf16, trainer.weights_type(work)[1])
+        yield RecipeLine("pure_bf16", work.pure_bf16, trainer.weights_type(work)[1])
     kernel = "a kernel that keeps no scores" if work.flash else "scores are kept"
-    yield Entry("flash_attn", "sdpa" if work.flash else "disabled", because(plan, "attention", kernel))
-    yield Entry("cutoff_len", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
-    yield Entry("packing", True, "every sequence is about that long: padding would be computed for nothing")
+    yield RecipeLine("flash_attn", "sdpa" if work.flash else "disabled", because(plan, "attention", kernel))
+    yield RecipeLine("cutoff_len", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
+    yield RecipeLine("packing", True, "every sequence is about that long: padding would be computed for nothing")
     if full:
         return
-    yield Entry("lora_rank", work.lora_rank, "the rank that was estimated")
-    yield Entry("lora_alpha", 2 * work.lora_rank, "it scales what adapters add and needs no memory")
-    yield Entry("lora_target", "all", "every linear layer has adapters")
+    yield RecipeLine("lora_rank", work.lora_rank, "the rank that was estimated")
+    yield RecipeLine("lora_alpha", 2 * work.lora_rank, "it scales what adapters add and needs no memory")
+    yield RecipeLine("lora_target", "all", "every linear layer has adapters")
     if work.method == "qlora":
-        yield Entry("quantization_bit", 4, "4-bit weights as estimated, a whole copy on each GPU")
-        yield Entry("quantization_method", "bnb")
-        yield Entry("quantization_type", "nf4")
-        yield Entry("double_quantization", True)
+        yield RecipeLine("quantization_bit", 4, "4-bit weights as estimated, a whole copy on each GPU")
+        yield RecipeLine("quantization_method", "bnb")
+        yield RecipeLine("quantization_type", "nf4")
+        yield RecipeLine("double_quantization", True)
 
 
 _NEEDED = (

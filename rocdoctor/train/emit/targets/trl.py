@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import File
 from rocdoctor.train.emit.launcher import Argument
-from rocdoctor.train.emit.recipe import Entry, recipe, with_script
+from rocdoctor.train.emit.recipe import RecipeLine, recipe, with_script
 from rocdoctor.train.emit.script import because
 from rocdoctor.train.emit.targets import Order, trainer
 from rocdoctor.train.recommend.plan import Plan, Setting
@@ -22,32 +22,32 @@ TRANSFORMERS = True
 refuses = trainer.refuses
 
 
-def entries(plan: Plan) -> Iterator[Entry]:
+def entries(plan: Plan) -> Iterator[RecipeLine]:
     """Every value that the estimate rests on; those of the Trainer first."""
     work = plan.work
     for key, value, reason in trainer.arguments(plan):
         if key == "use_liger_kernel" and not value:
             reason = "TRL computes the loss in pieces: it needs less memory than the plan, which had all logits at once"
-        yield Entry(key, value, reason)
+        yield RecipeLine(key, value, reason)
     if work.framework == "fsdp2":
-        yield Entry("gradient_checkpointing", False, "on unless set; fsdp_config says what is computed again")
+        yield RecipeLine("gradient_checkpointing", False, "on unless set; fsdp_config says what is computed again")
     kind, reason = trainer.weights_type(work)
-    yield Entry("dtype", kind, reason)
+    yield RecipeLine("dtype", kind, reason)
     kernel = "a kernel that keeps no scores" if work.flash else "scores are kept"
-    yield Entry("attn_implementation", "sdpa" if work.flash else "eager", because(plan, "attention", kernel))
-    yield Entry("max_length", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
-    yield Entry("packing", True, "every sequence has that length: padding would be computed for nothing")
-    yield Entry("packing_strategy", "wrapped", "'bfd' packs without padding for flash-attention packages alone")
+    yield RecipeLine("attn_implementation", "sdpa" if work.flash else "eager", because(plan, "attention", kernel))
+    yield RecipeLine("max_length", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
+    yield RecipeLine("packing", True, "every sequence has that length: padding would be computed for nothing")
+    yield RecipeLine("packing_strategy", "wrapped", "'bfd' packs without padding for flash-attention packages alone")
     if work.method == "full":
         return
-    yield Entry("use_peft", True, because(plan, "method", "adapters are trained"))
-    yield Entry("lora_r", work.lora_rank, "the rank that was estimated")
-    yield Entry("lora_alpha", 2 * work.lora_rank, "it scales what adapters add and needs no memory")
-    yield Entry("lora_target_modules", ["all-linear"], "every linear layer has adapters")
+    yield RecipeLine("use_peft", True, because(plan, "method", "adapters are trained"))
+    yield RecipeLine("lora_r", work.lora_rank, "the rank that was estimated")
+    yield RecipeLine("lora_alpha", 2 * work.lora_rank, "it scales what adapters add and needs no memory")
+    yield RecipeLine("lora_target_modules", ["all-linear"], "every linear layer has adapters")
     if work.method == "qlora":
-        yield Entry("load_in_4bit", True, "4-bit weights as estimated, a whole copy on each GPU")
-        yield Entry("bnb_4bit_quant_type", "nf4")
-        yield Entry("use_bnb_nested_quant", True)
+        yield RecipeLine("load_in_4bit", True, "4-bit weights as estimated, a whole copy on each GPU")
+        yield RecipeLine("bnb_4bit_quant_type", "nf4")
+        yield RecipeLine("use_bnb_nested_quant", True)
 
 
 _NEEDED = (

@@ -14,7 +14,8 @@ from tests.train.emit.plan_kit import fleet, plan
 
 def _plan(framework: str = "ddp", method: Method = "lora", **fields: Any) -> Plan:
     sizes = {"fsdp": 8} if framework == "fsdp2" else {"dp": 8}
-    return plan(method=method, framework=f"{framework} transformers", parallel=sizes, **{"recompute": "none"} | fields)
+    fields = {"recompute": "none"} | fields
+    return plan(method=method, framework=f"{framework} transformers", parallel=sizes, **fields)
 
 
 def _values(made: Plan) -> dict[str, Any]:
