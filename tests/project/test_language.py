@@ -63,7 +63,7 @@ def _shown() -> Iterator[tuple[str, int, str]]:
             if name not in _PATTERNS:
                 yield from ((name, line, text) for line, text in _strings(path) if " " in text)
     tables = sorted((ROOT / "rocdoctor" / "knowledge" / "tables").glob("*.yaml"))
-    pages = sorted((ROOT / "docs").glob("*.md"))
+    pages = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "tasks").glob("*.md")])
     for path in (*tables, *pages, ROOT / "README.md", ROOT / "SECURITY.md"):
         if str(path.relative_to(ROOT)) in _PATTERNS:
             continue

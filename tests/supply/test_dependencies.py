@@ -32,7 +32,8 @@ def _names(requirements: list[str]) -> list[str]:
 
 def test_every_dependency_has_a_reason_in_the_readme() -> None:
     project, readme = _project(), (ROOT / "README.md").read_text().lower()
-    named = _names(project["dependencies"]) + _names(project["optional-dependencies"]["dev"])
+    extras = project["optional-dependencies"]
+    named = _names(project["dependencies"]) + _names(extras["dev"]) + _names(extras["site"])
     words = readme.split("## dependencies")[1]
     for name in named:
         plain = name.removeprefix("types-")

@@ -69,6 +69,7 @@ RECIPES: Mapping[str, Recipe] = {
     "kubernetes": Recipe((("kubernetes-validate==1.37.0",),)),
     "ansible": Recipe((("ansible-core>=2.17",),)),  # each Python has its own newest
     "dockerfile": Recipe((("dockerfile==3.4.0",),)),  # Docker's own parser
+    "site": Recipe((("mkdocs-material==9.8.2",),)),
     # What the program of Debian's package imports; the package itself is only unpacked.
     "cloud-init": Recipe((("PyYAML", "Jinja2", "jsonschema", "jsonpatch", "configobj", "oauthlib", "requests"),)),
 }
