@@ -39,9 +39,26 @@ def open_named(path: Path) -> int:
     named = _gone_to(path, "file or folder")
     try:
         _readable(os.fstat(named), path)
-        return os.open(f"/proc/self/fd/{named}", READING)  # this very one, whatever has its name by now
+        with contextlib.suppress(FileNotFoundError):  # a bare root without /proc
+            return os.open(f"/proc/self/fd/{named}", READING)  # this very one, whatever has its name by now
+        return _opened_by_name(path, named)
     finally:
         os.close(named)
+
+
+def _opened_by_name(path: Path, named: int) -> int:
+    """The file that was gone to, opened by its name in its folder; an OSError where that has become another one."""
+    if stat.S_ISDIR(os.fstat(named).st_mode):
+        return os.open(".", READING, dir_fd=named)
+    folder = _gone_to(path.parent, "folder")
+    try:
+        opened = os.open(path.name, READING | _NOFOLLOW, dir_fd=folder)
+    finally:
+        os.close(folder)
+    if os.path.sameopenfile(opened, named):
+        return opened
+    os.close(opened)
+    raise OSError(errno.ESTALE, "another file was put in its place", str(path))
 
 
 def open_folder(path: Path, make: bool = False) -> int:

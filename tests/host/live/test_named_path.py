@@ -124,3 +124,31 @@ def test_what_is_opened_is_what_was_judged(theirs: Path, tmp_path: Path, monkeyp
         return
     assert os.read(opened, 100) == b"NAME=theirs\n"
     os.close(opened)
+
+
+@needs_root
+def test_without_proc_what_was_judged_is_opened_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one.txt").write_text("one")
+    (tmp_path / "two.txt").write_text("two")
+    usual, swapped = os.open, False
+
+    def bare(name: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if str(name).startswith("/proc/"):
+            raise FileNotFoundError(2, "No such file or directory", str(name))
+        if swapped and name == "one.txt" and flags & named_path.READING == named_path.READING:
+            name = "two.txt"
+        return usual(name, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(named_path.os, "open", bare)
+    for path, kept in ((tmp_path / "one.txt", "one"), (tmp_path, None)):
+        opened = open_named(path)
+        try:
+            assert os.path.samestat(os.fstat(opened), os.stat(path))
+            assert kept is None or os.read(opened, 9).decode() == kept
+        finally:
+            os.close(opened)
+    swapped = True
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError, match="another file was put in its place"):
+        open_named(tmp_path / "one.txt")
+    assert len(os.listdir("/proc/self/fd")) == before
