@@ -43,6 +43,7 @@ _KERNEL_LOG = b"""\
 _ELSEWHERE = {
     "python3 -m venv .venv && .venv/bin/pip install -q": (".ci/run", "bash -euo pipefail -c"),
     ".venv/bin/python -m tools.pyz.build": ("tests/tools/test_pyz.py", "build.write("),
+    ".venv/bin/python -m tools.packaging.build": ("tests/tools/test_packaging.py", "build.KINDS[kind]("),
     "python3 rocdoctor.pyz check": ("tests/tools/test_pyz.py", '"check", "--from"'),
     ".venv/bin/python tools/new.py": ("tests/tools/test_new.py", "new.py"),
     ".venv/bin/python -m tools.vendor_tables": ("tests/tools/test_vendor_tables.py", "vendor_tables"),

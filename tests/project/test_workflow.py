@@ -70,8 +70,9 @@ def test_the_shards_together_are_the_whole_suite() -> None:
 def test_programs_and_stages_are_those_of_the_local_run() -> None:
     programs = re.search(r'programs="([^"$]+)"', _STAGES)
     assert programs
-    (install,) = [one for one in _commands("tests") if "apt-get" in one]
-    assert install.split("--no-install-recommends ")[1] == programs[1]
+    for job in ("tests", "readers"):
+        (install,) = [one for one in _commands(job) if "apt-get" in one]
+        assert install.split("--no-install-recommends ")[1] == programs[1]
     assert _commands("readers")[-1] in _STAGES
     assert _commands("nightly") == ["CI_FULL=1 .ci/run"]
 
@@ -91,6 +92,24 @@ def test_the_wheel_is_tried_on_every_python_that_is_supported() -> None:
 
 def test_nothing_of_the_workflow_may_write() -> None:
     assert _loaded(ROOT / ".github" / "workflows" / "ci.yml")["permissions"] == {"contents": "read"}
+
+
+def test_a_release_is_built_and_tried_before_the_job_that_may_write() -> None:
+    loaded = _loaded(ROOT / ".github" / "workflows" / "release.yml")
+    assert loaded["permissions"] == {"contents": "read"}
+    jobs = loaded["jobs"]
+    assert "permissions" not in jobs["build"] and jobs["publish"]["needs"] == "build"
+    commands = [line.strip() for step in jobs["build"]["steps"] for line in step.get("run", "").splitlines()]
+    assert _readme_line().rsplit(" && ", 1)[0] in commands
+    for module in re.findall(r"-m (tools[\w.]+)", "\n".join(commands)):
+        place = ROOT / module.replace(".", "/")
+        assert place.with_suffix(".py").exists() or (place / "__main__.py").exists(), module
+    # As the test of packages has them.
+    judged = (ROOT / "tests" / "tools" / "test_packaging.py").read_text(encoding="utf-8")
+    for program in ("lintian", "rpmlint"):
+        (line,) = [one for one in commands if one.startswith(program)]
+        assert f'"{program}"' in judged and line.endswith((".deb", ".rpm"))
+    assert not any("run" in step and "tools" in step["run"] for step in jobs["publish"]["steps"])
 
 
 def test_pre_commit_has_the_versions_of_the_lock_and_takes_all_files_that_are_there() -> None:
