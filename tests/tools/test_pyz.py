@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor import __version__
 from tests.waiting import until
 from tools.pyz import build
 
@@ -122,6 +123,20 @@ def test_no_room_is_told_in_a_sentence(archive: Path, tmp_path: Path) -> None:
 
 def test_an_old_python_can_read_the_beginning() -> None:
     ast.parse(Path("tools/pyz/start.py").read_text(), feature_version=(3, 6))
+
+
+def test_its_metadata_are_found_beside_what_a_build_of_the_wheel_leaves(tmp_path: Path) -> None:
+    left = tmp_path / "rocdoctor.egg-info"
+    left.mkdir()
+    (left / "PKG-INFO").write_text(
+        "Metadata-Version: 2.4\nName: rocdoctor\nVersion: " + __version__ + "\nSummary: left\n"
+    )
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from tools.pyz import build\n"
+        f"print(dict(build._ours())['rocdoctor-{__version__}.dist-info/METADATA'].decode())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=build.ROOT)
+    assert "Summary: left" in done.stdout
 
 
 def test_the_same_content_is_the_same_file_and_licences_come_along(archive: Path, tmp_path: Path) -> None:

@@ -63,8 +63,11 @@ def _ours() -> Iterator[tuple[str, bytes]]:
             for path in (ROOT / folder).rglob(kind):
                 yield f"{inside}/{path.relative_to(ROOT / folder).as_posix()}", path.read_bytes()
     own = distribution("rocdoctor")
-    # its version is read from its metadata
-    yield f"rocdoctor-{own.version}.dist-info/METADATA", (own.read_text("METADATA") or "").encode()
+    # Its version is read from its metadata; a build of the wheel leaves some of the older form in the checkout.
+    yield (
+        f"rocdoctor-{own.version}.dist-info/METADATA",
+        (own.read_text("METADATA") or own.read_text("PKG-INFO") or "").encode(),
+    )
 
 
 def _theirs(one: Distribution) -> Iterator[tuple[str, bytes]]:
