@@ -89,6 +89,8 @@ def test_the_changelog_is_one_of_releases() -> None:
     assert numbers == sorted(numbers, reverse=True)
     assert ".".join(map(str, numbers[0])) == __version__
     assert not any("unreleased" in title for title in titles[1:])
+    unreleased = all("unreleased" in title for title in titles)
+    assert ("no release on PyPI yet" in (ROOT / "docs" / "install.md").read_text()) == unreleased
 
 
 def test_an_old_python_can_read_the_launcher() -> None:

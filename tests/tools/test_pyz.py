@@ -128,9 +128,7 @@ def test_an_old_python_can_read_the_beginning() -> None:
 def test_its_metadata_are_found_beside_what_a_build_of_the_wheel_leaves(tmp_path: Path) -> None:
     left = tmp_path / "rocdoctor.egg-info"
     left.mkdir()
-    (left / "PKG-INFO").write_text(
-        "Metadata-Version: 2.4\nName: rocdoctor\nVersion: " + __version__ + "\nSummary: left\n"
-    )
+    (left / "PKG-INFO").write_text(f"Name: rocdoctor\nVersion: {__version__}\nSummary: left\n")
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from tools.pyz import build\n"
         f"print(dict(build._ours())['rocdoctor-{__version__}.dist-info/METADATA'].decode())"

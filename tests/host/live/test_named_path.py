@@ -139,7 +139,7 @@ def test_without_proc_what_was_judged_is_opened_by_its_name(tmp_path: Path, monk
             name = "two.txt"
         return usual(name, flags, mode, dir_fd=dir_fd)
 
-    monkeypatch.setattr(named_path.os, "open", bare)
+    monkeypatch.setattr(os, "open", bare)
     for path, kept in ((tmp_path / "one.txt", "one"), (tmp_path, None)):
         opened = open_named(path)
         try:
