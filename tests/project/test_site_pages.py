@@ -34,6 +34,8 @@ I ran pip install torch and my Radeon RX 7900 XTX on Ubuntu 24.04 does nothing.
 False
 torch 2.13.0+cu130
 """
+# The plan of somebody else, to be compared with ours.
+_SPEC = "model: llama-3-70b\ngpu: MI300X\ngpus: 8\nseq: 4096\nmicro_batch: 1\nparallel: {fsdp: 8}\n"
 _KERNEL_LOG = b"""\
 [    0.000000] Linux version 6.14.0-29-generic (build@host) (gcc 13.3.0) #29~24.04.1-Ubuntu SMP
 [    3.112233] [drm] amdgpu kernel modesetting enabled.
@@ -68,6 +70,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(_FIXTURES / "mi300x-8gpu.capture", tmp_path / name)
     (tmp_path / "issue.txt").write_text(_ISSUE)
     (tmp_path / "train.sh").write_text("export HSA_OVERRIDE_GFX_VERSION=10.3.0\ntorchrun train.py\n")
+    (tmp_path / "mine.yaml").write_text(_SPEC)
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "all.log").write_text(BARRIER)
     (tmp_path / "dumps").mkdir()
