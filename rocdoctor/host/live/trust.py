@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts
+
 _ROOT = frozenset((0,))
 _MAX_LINKS = 40
 # Debian gives parts of /usr/local to "staff", one of the groups that a distribution numbers; nobody is in it there.
@@ -34,12 +36,26 @@ class Status(Protocol):
     def st_gid(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """What a file system of a user says: whatever owner it claims, it is that user's."""
+
+    st_mode: int
+    st_uid: int
+    st_gid: int
+
+
+_mounts = UserMounts()
+
+
 class Disk:
     """The file system as the judgement sees it."""
 
     def lstat(self, path: str) -> Status:
-        """As ``os.lstat``."""
-        return os.lstat(path)
+        """As ``os.lstat``, with the owner of the file system where a user mounted it."""
+        status = os.lstat(path)
+        user = _mounts.user(status.st_dev)
+        return status if user is None else _Claimed(status.st_mode, user, status.st_gid)
 
     def readlink(self, path: str) -> str:
         """As ``os.readlink``."""
@@ -143,7 +159,7 @@ def weaknesses(
                 found.setdefault(step, Weakness(step, None, "can be made by everybody"))
             break
         if shared and one.st_uid not in owners:
-            found.setdefault(step, Weakness(step, one.st_uid, f"belongs to user {one.st_uid}"))
+            found.setdefault(step, _owned(step, one))
         if stat.S_ISLNK(one.st_mode):
             links += 1
             if links > _MAX_LINKS:
@@ -166,10 +182,18 @@ def _judge(found: dict[str, Weakness], path: str, status: Status, owners: Collec
     if path in found:
         return
     if status.st_uid not in owners:
-        found[path] = Weakness(path, status.st_uid, f"belongs to user {status.st_uid}")
+        found[path] = _owned(path, status)
     sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
     if not sticky and (who := _writers(path, status, disk)):
         found[f"{path}/"] = Weakness(path, None, f"can be changed by {who}")
+
+
+def _owned(path: str, status: Status) -> Weakness:
+    if not isinstance(status, _Claimed):
+        return Weakness(path, status.st_uid, f"belongs to user {status.st_uid}")
+    if status.st_uid == SOMEBODY:
+        return Weakness(path, None, "is on a disk that a user may have mounted")
+    return Weakness(path, status.st_uid, f"is on a file system that user {status.st_uid} mounted")
 
 
 def _shared(path: str, status: Status, disk: Disk) -> bool:

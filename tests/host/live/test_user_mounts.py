@@ -1,0 +1,98 @@
+"""File systems of users: what they claim of owners is not believed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts, mounted_by_users
+
+_LINES = """\
+21 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw
+40 21 0:39 / /tmp/x rw,nosuid,nodev,relatime - fuse.sshfs x rw,user_id=1000,group_id=1000,allow_other
+41 21 0:40 / /mnt/x rw,relatime shared:4 - fuse.glusterfs h:/v rw,user_id=0,group_id=0,allow_other
+42 21 8:17 / /mnt/win rw,relatime - fuseblk /dev/sdb1 rw,user_id=1001,group_id=0
+43 21 7:3 / /run/media/ann/disk rw,nosuid,nodev,relatime shared:9 - ext4 /dev/loop3 rw
+44 21 8:33 / /media/data rw,relatime shared:9 - ext4 /dev/sdc1 rw
+45 21 0:41 / /home rw,nosuid,relatime - nfs4 h:/home rw,user_id=7
+46 21 0:42 /a\\040b /y rw - fuse z rw,user_id=1002,x
+"""
+
+
+def test_who_mounted_what_is_read_from_mountinfo() -> None:
+    found = mounted_by_users(_LINES)
+    assert found == {
+        os.makedev(0, 39): 1000,
+        os.makedev(8, 17): 1001,
+        os.makedev(7, 3): SOMEBODY,
+        os.makedev(0, 42): 1002,
+    }
+
+
+def test_what_everything_is_on_is_nobodys_in_particular() -> None:
+    """A rootless container: the file system of its root folder is a program of the user whose container it is."""
+    line = "1 0 0:50 / / rw - fuse.fuse-overlayfs o rw,user_id=1000,group_id=1000,default_permissions\n"
+    assert mounted_by_users(line) == mounted_by_users(line + line.replace(" / / ", " /x /y ")) == {}
+
+
+@pytest.mark.parametrize("line", ["", "a b", "1 2 x:y / /m rw - fuse f user_id=5", "1 2 0:9 / /m rw - fuse"])
+def test_a_line_of_no_form_is_none(line: str) -> None:
+    assert mounted_by_users(line) == {}
+
+
+def test_a_system_without_the_file_has_none() -> None:
+    assert UserMounts("/nonexistent").user(5) is None
+
+
+_CLAIMED = """
+import ctypes, os, sys
+from rocdoctor.host.live import trust
+library = ctypes.CDLL(None, use_errno=True)
+folder = sys.argv[1]
+assert trust.weaknesses(folder) == [], trust.weaknesses(folder)
+fuse = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fuse},rootmode=40000,user_id=65534,group_id=65534,allow_other".encode()
+if library.mount(b"none", b"/", None, 0x4000 | 0x40000, None) or library.mount(
+    b"claimed", folder.encode(), b"fuse.claimed", 0, options
+):
+    sys.exit(77)
+for pid in [os.fork()]:
+    if not pid:  # a program of the user that claims to have files of root
+        import struct
+        while True:
+            asked = os.read(fuse, 1 << 17)
+            operation, number = struct.unpack("<4xIQ", asked[:16])
+            if operation == 26:
+                answer = struct.pack("<IIIIHHI", 7, 19, 65536, 0, 12, 10, 65536)
+            elif operation in (1, 3):
+                one = struct.pack("<QQQQQQIIIIIIIIII", 1, 0, 0, *[0] * 6, 0o40755, 2, 0, 0, 0, 4096, 0)
+                answer = (struct.pack("<QQQQII", 2, 0, 1, 1, 0, 0) if operation == 1 else struct.pack("<QII", 1, 0, 0)) + one
+            else:
+                answer = b""
+            if operation not in (2, 42):
+                os.write(fuse, struct.pack("<IiQ", 16 + len(answer), 0 if answer else -38, number) + answer)
+    import signal
+    signal.alarm(30)
+    print(os.lstat(folder).st_uid, *trust.weaknesses(folder))
+    os.kill(pid, signal.SIGKILL)
+"""
+
+
+@pytest.mark.live
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="root mounts in a name space of its own")
+def test_a_file_system_that_claims_to_be_roots_is_its_users(shared: Path) -> None:
+    folder = shared / "mounted"
+    folder.mkdir()
+    program = textwrap.dedent(_CLAIMED)
+    done = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", program, str(folder)], capture_output=True, text=True, timeout=60
+    )
+    if done.returncode == 77 or "/dev/fuse" in done.stderr:
+        pytest.skip("no FUSE here")
+    assert done.stdout.strip() == f"0 {folder} is on a file system that user 65534 mounted", done.stderr
