@@ -21,9 +21,10 @@ Note = Callable[[str, str], None]
 # A line that ends with a name and opens a value below it: "token:", "tokens: [", "--password", "key = |", "key = <<E".
 _OPENS = regex(
     r"(?P<i>[ \t]{0,80})(?P<d>- )?(?P<q>[\"']?)(?P<f>--?)?(?P<n>[A-Za-z][\w .-]{0,60}?)(?P=q)(?P<c>,?)"
-    r"[ \t]{0,8}(?P<o>(?:=>|[:?]?=|:)?[ \t]{0,8}(?:[|>][+-]?\d?|[\[{(]|\"{3}|'{3}|"
+    r"[ \t]{0,8}(?P<o>(?:=>|[:?]?=|:)?[ \t]{0,8}(?:[!&][\w.:/!-]{1,60}[ \t]{1,8})?(?:[|>](?:[+-]\d?|\d[+-]?)?|[\[{(]|\"{3}|'{3}|"
     r"(?:\$\(cat[ \t]{1,4})?<<[-~]?[\"']?(?P<w>\w{1,40})[\"']?)?)[ \t]{0,8}\\?\r?"
 )
+_INDICATORS = regex(r"(?<=[|>])[+-]?\d?[+-]?\Z")  # of a text in YAML: how its lines end, how far they stand in
 _ENTRY = regex(
     r"(?P<i>[ \t]{0,80})(?P<d>-[ \t]{1,8})?(?:(?P<k>[\"']?[\w.-]{1,60}[\"']?)[ \t]{0,4}:[ \t]{1,8})?"
     r"(?P<q>[\"']?)(?P<s>[^\s\"']{1,4000})(?P=q),?[ \t]{0,8}\r?"
@@ -110,8 +111,8 @@ def _opening(line: str) -> _Opening | None:
     opens = _OPENS.fullmatch(line)
     if opens is None or "masked-" in opens["n"] or (opens["c"] and not (opens["f"] and opens["q"])):
         return None
-    kind = strongest_kind(opens["n"], load_tables(), _MOST_BEHIND)
-    opener = opens["o"].strip()
+    kind = strongest_kind(opens["n"].removesuffix(" value"), load_tables(), _MOST_BEHIND)
+    opener = _INDICATORS.sub("", opens["o"].strip())
     if kind is None or not (opener or opens["f"] or kind == "strong"):
         return None
     path = _PATH_NAME.fullmatch(opens["n"].lower()) is not None

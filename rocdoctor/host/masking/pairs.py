@@ -28,10 +28,21 @@ _VALUED = regex(
     rf"{_QUOTE}{_SIGN}(?:[&!][\w.:/!-]{{1,60}}[ \t]{{1,8}})?"
     rf"(?:(?P<q>\\{{0,3}}[\"'])(?P<a>[^\"'\n]{{1,4000}}?)(?=(?P=q))|(?P<b>[^\s\"'\\,}}<>\[({{][^\s\"'\\,}}<>]{{0,4000}}))"
 )
+# A value in the lines below: "value: >-", '"value":' at the end of a line. The group o is there where it may be many.
+_VALUED_BELOW = regex(
+    rf"(?P<k>(?<![A-Za-z0-9])(?:[A-Za-z]{{2,20}}[_-]?(?=(?i:value)\b))?"
+    rf"(?i:value|val|v|default|content|contents|plaintext|secretstring)){_QUOTE}{_SIGN}"
+    rf"(?:[&!][\w.:/!-]{{1,60}}[ \t]{{1,8}})?(?P<o>[|>](?:[+-]\d?|\d[+-]?)?)?[ \t]{{0,8}}(?:[ \t]#[^\n]{{0,80}})?\r?\n"
+)
+_BELOW = regex(r"(?P<i>[ \t]{0,80})(?P<s>[^\s][^\n]{0,4000}?)[ \t\r]{0,8}(?:\n|\Z)|[ \t\r]{0,80}\n")
+_SCALAR = regex(r"(?P<q>[\"']?)(?P<s>[^\s\"',{}\[\]]{1,4000})(?P=q),?")
 # Where what belongs together ends: the next object, the next entry of a list, an empty line.
 _ENDS = regex(r"[{}]|\n[ \t\r]{0,80}(?:\n|- )|</|/>")
+# What is a key of something that is kept secret: SECRET_KEY of Django, ENCRYPTION_KEY.
+_KEY_OF = regex(r"(?i:\w{0,40}(?:secret|encryption|signing|private|master)_?key)\Z")
 _FARTHEST = 400
 _MOST_LINES = 5
+_MOST_BELOW = 40
 _MOST_BEHIND = 3  # signs of a name behind the word that tells: DB_PASSWORD_2
 
 
@@ -42,12 +53,13 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     """
     out: list[str] = []
     position = before = 0
-    if not _VALUED.search(text):
+    if not _VALUED.search(text) and not _VALUED_BELOW.search(text):
         return text
     for name in (one for span in spans for one in _NAMED.finditer(text, *span)):
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
         since, before = before, name.end()
-        if kind not in ("strong", "medium") or name["n"] in tables.inert:
+        hidden = kind in ("strong", "medium")
+        if not hidden and not (kind == "weak" and _KEY_OF.match(name["n"])) or name["n"] in tables.inert:
             continue
         for start, end in _values(text, name, since):
             value = text[start:end]
@@ -55,7 +67,7 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
                 continue
             if placeholder(value) and not (kind == "strong" and value.isdigit() and len(value) > 3):
                 continue
-            telling = kind == "strong" or tables.keyword.match(name["n"].lstrip("-")) is None
+            telling = kind == "strong" or hidden and tables.keyword.match(name["n"].lstrip("-")) is None
             if telling or looks_random(value):
                 note("secret-value", value)
                 out.append(text[position:start] + VALUE_TOKEN)
@@ -69,7 +81,13 @@ def _values(text: str, name: re.Match[str], since: int) -> Iterator[tuple[int, i
     following = _NAMED.search(text, name.end(), end)
     end = following.start() if following else end
     stops = _ENDS.search(text, name.end(), end)
-    found = _VALUED.search(text, name.end(), stops.start() if stops else end)
+    stop = stops.start() if stops else end
+    found = _VALUED.search(text, name.end(), stop)
+    below = _VALUED_BELOW.search(text, name.end(), min(len(text), stop + 1))
+    if below is not None and (found is None or below.start() <= found.start()):
+        if text.count("\n", name.start(), below.start()) <= _MOST_LINES:
+            yield from _lines_below(text, below)
+        return
     if found is None:
         start = max(since, name.start() - _FARTHEST)
         for stops in _ENDS.finditer(text, start, name.start()):
@@ -78,3 +96,22 @@ def _values(text: str, name: re.Match[str], since: int) -> Iterator[tuple[int, i
         found = before[-1] if before else None
     if found is not None and text.count("\n", min(name.start(), found.start()), found.end()) <= _MOST_LINES:
         yield found.span("a" if found["a"] else "b")
+
+
+def _lines_below(text: str, key: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The lines of a value below its key: of a text in YAML all that stand further in than the key, else one word."""
+    column = key.start() - text.rfind("\n", 0, key.start()) - 1
+    if text[: key.start()].endswith(('"', "'")):
+        column -= 1
+    at = key.end()
+    for _ in range(_MOST_BELOW if key["o"] else 1):
+        line = _BELOW.match(text, at)
+        if line is None or (line["s"] and len(line["i"]) <= column):
+            return
+        if line["s"] and key["o"]:
+            yield line.span("s")
+        elif line["s"] and (one := _SCALAR.fullmatch(line["s"])) and not one["s"].endswith(":"):
+            yield line.start("s") + one.start("s"), line.start("s") + one.end("s")
+        at = line.end()
+        if at >= len(text):
+            return

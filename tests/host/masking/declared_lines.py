@@ -112,6 +112,19 @@ _STRONG = (
     "USER bea\n331 Please\nPASS {}",
     "C: USER bea\nS: +OK\nC: PASS {}",
 )
+# In YAML a value may be a text in the lines below its key, whatever sign says how its lines are joined.
+_BELOW = (
+    "- name: DB_PASSWORD\n  value: >-\n    {}\n- name: PORT\n  value: >-\n    8080",
+    "- name: API_TOKEN\n  value: |+2\n      {}\n",
+    "- name: API_TOKEN\n  value: !!str |  # of the test\n\n    {}\n  other: 1",
+    "- name: API_TOKEN\n  value:\n    '{}'\n",
+    '{{\n  "name": "API_TOKEN",\n  "value":\n    "{}"\n}}',
+    "- name: SMTP_PASSPHRASE\n  value: >-\n    one two three\n    {} five\n",
+    "API_TOKEN value: >-\n  {}\n",
+    "password: !vault |\n  {}\n",
+    "- name: SECRET_KEY\n  value: >\n    {}\n",
+    "- name: SECRET_KEY\n  value: {}\n",
+)
 _RANDOM = (
     "HF_TOKEN ?= {}",
     "poetry config pypi-token.pypi {}",
@@ -140,6 +153,7 @@ _MAIL = (
 
 _ALL = (
     *((one.format(*[value] * 5), value) for one in _STRONG for value in (_WORD, _LETTERS)),
+    *((one.format(_LONG), _LONG) for one in _BELOW),
     *((one.format(_LONG), _LONG) for one in _RANDOM),
     *_MAIL,
 )
