@@ -21,7 +21,8 @@ Note = Callable[[str, str], None]
 # A line that ends with a name and opens a value below it: "token:", "tokens: [", "--password", "key = |", "key = <<E".
 _OPENS = regex(
     r"(?P<i>[ \t]{0,80})(?P<d>- )?(?P<q>[\"']?)(?P<f>--?)?(?P<n>[A-Za-z][\w .-]{0,60}?)(?P=q)(?P<c>,?)"
-    r"[ \t]{0,8}(?P<o>(?:=>|[:?]?=|:)?[ \t]{0,8}(?:[!&][\w.:/!-]{1,60}[ \t]{1,8})?(?:[|>](?:[+-]\d?|\d[+-]?)?|[\[{(]|\"{3}|'{3}|"
+    r"[ \t]{0,8}(?P<o>(?:=>|[:?]?=|:)?[ \t]{0,8}(?:[!&][\w.:/!-]{1,60}[ \t]{1,8})?"
+    r"(?:[|>](?:[+-]\d?|\d[+-]?)?|[\[{(]|\"{3}|'{3}|"
     r"(?:\$\(cat[ \t]{1,4})?<<[-~]?[\"']?(?P<w>\w{1,40})[\"']?)?)[ \t]{0,8}\\?\r?"
 )
 _INDICATORS = regex(r"(?<=[|>])[+-]?\d?[+-]?\Z")  # of a text in YAML: how its lines end, how far they stand in

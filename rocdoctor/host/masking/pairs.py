@@ -59,7 +59,7 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
         since, before = before, name.end()
         hidden = kind in ("strong", "medium")
-        if not hidden and not (kind == "weak" and _KEY_OF.match(name["n"])) or name["n"] in tables.inert:
+        if (not hidden and not (kind == "weak" and _KEY_OF.match(name["n"]))) or name["n"] in tables.inert:
             continue
         for start, end in _values(text, name, since):
             value = text[start:end]
@@ -67,7 +67,7 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
                 continue
             if placeholder(value) and not (kind == "strong" and value.isdigit() and len(value) > 3):
                 continue
-            telling = kind == "strong" or hidden and tables.keyword.match(name["n"].lstrip("-")) is None
+            telling = kind == "strong" or (hidden and tables.keyword.match(name["n"].lstrip("-")) is None)
             if telling or looks_random(value):
                 note("secret-value", value)
                 out.append(text[position:start] + VALUE_TOKEN)

@@ -309,6 +309,12 @@ LINES: tuple[str, ...] = (*_VERSIONS, *_PATHS, *_URLS, *_HARDWARE, *_LOGS, *_ENV
 
 # The same in several lines.
 BLOCKS: tuple[str, ...] = (
+    "Triggered by timer\nTriggered by upstream\nStarted by timer\nRequested by the kernel of gfx942\n"
+    "Started on Monday\nTraining started on cuda:0\nRunning on runner-4bcd via docker\nRaylet is dead",
+    "Runner name: 'default'\nAgent name: linux\nMachine name: MI300X\nrun_as_user: root",
+    "- name: API_TOKEN\n  value: >-\n    ${API_TOKEN}\n- name: MODE\n  value: |\n    all of it\n",
+    "- name: API_TOKEN\n  value:\n    valueFrom:\n      secretKeyRef:\n        name: some\n",
+    "- name: CACHE_KEY\n  value: >-\n    pip-3f2a9c41d07be5\n",
     '"state": "pass",\n"value": 1.4901161193847656e-08,',
     "- name: NCCL_DEBUG\n  value: INFO\n- name: HSA_XNACK\n  value: '1'",
     "| GPU | Name | Temp |\n|-----|------|------|\n| 0 | gfx942 | 40C |",

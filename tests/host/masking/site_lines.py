@@ -193,7 +193,32 @@ _DEVICES = (
     ("Board Id: MT_0000000838 SN: MT2150X04321", "MT2150X04321"),
 )
 
+_AGENTS = (
+    "Started on 8*{}, Execution Home </home/x>",
+    "Started on <{}>",
+    "Building remotely on {} (gpu linux) in workspace /var/lib/jenkins/workspace/x",
+    "Running on runner-4bcd-project-7 via {}...",
+    "Runner name: '{}'",
+    "Machine name: '{}'",
+    "Agent name: '{}'",
+    "Current machine: {}",
+    "BUILDKITE_AGENT_NAME={}",
+    "prterun: PRTE node {} has lost",
+    "Raylet {} is dead",
+    "Job executing on host: <10.1.1.9:9618?addrs=10.1.1.9&alias={}>",
+)
+_STARTERS = (
+    ("Started by user Hanna Weiss", "Weiss"),
+    ("Triggered by @{}", U),
+    ("Triggered by {}", U),
+    ("Requested by {}", U),
+    ("submit_user: {}", U),
+    ("sge_o_log_name:             {}", U),
+)
+
 LINES: tuple[tuple[str, str], ...] = (
+    *((one.replace("{}", "weissrack7-n031"), "weissrack7-n031") for one in _AGENTS),
+    *((one.replace("{}", secret), secret) for one, secret in _STARTERS),
     *((one.replace("{}", U), U) for one in _USERS),
     ("Author: Hanna Weiss <h@example.org>", "Weiss"),
     ("hweiss:x:1003:1003:Hanna Weiss,,,:/srv/h:/bin/zsh", "Weiss"),
