@@ -14,7 +14,7 @@ import pytest
 
 from rocdoctor import __version__
 from tests.waiting import until
-from tools.pyz import build
+from tools.pyz import build, start
 
 _BARE = (sys.executable, "-I", "-S")  # no site-packages and no variables of Python's
 
@@ -108,6 +108,25 @@ def test_what_another_put_there_is_not_run(archive: Path, tmp_path: Path) -> Non
     assert "planted" in _run(archive, cache, "--version").stdout  # our own folder, so whoever wrote there is us
     os.chown(unpacked, 65534, 65534)
     assert "planted" not in _run(archive, cache, "--version", folder=str(tmp_path / "temporary")).stdout
+
+
+def test_a_file_system_that_a_user_mounted_is_no_safe_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may claim that all in it is root's: FUSE with allow_other."""
+    number = tmp_path.stat().st_dev
+    here, elsewhere = (f"{os.major(one)}:{os.minor(one)}" for one in (number, number + 1))
+    told = tmp_path / "mountinfo"
+    usual = open
+
+    def opened(path: object, *more: object, **named: object) -> object:
+        return usual(told if path == "/proc/self/mountinfo" else path, *more, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr("builtins.open", opened)
+    monkeypatch.setattr("os.lstat", lambda path: os.stat("/dev/null" if path == "/" else path))
+    for device, user, expected in ((here, "4711", {number}), (here, "0", set()), (elsewhere, "4711", {number + 1})):
+        told.write_text(
+            f"40 21 {device} / /m rw,nosuid - fuse.x x rw,user_id={user},allow_other\n21 1 8:2 / / rw - ext4 a rw\n"
+        )
+        assert start._of_users() == expected
 
 
 def test_no_room_is_told_in_a_sentence(archive: Path, tmp_path: Path) -> None:

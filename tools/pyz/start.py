@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 import zipfile
-from typing import Optional
+from typing import Optional, Set
 
 _OLDEST = (3, 10)
 _DIGEST = "DIGEST"  # the build writes the name of the folder here
@@ -33,19 +33,33 @@ def _caches() -> str:
         return ""
 
 
+def _of_users() -> Set[int]:
+    """The numbers of FUSE file systems that another user has mounted: what these say of owners is that one's word."""
+    found = set()
+    with contextlib.suppress(OSError), open("/proc/self/mountinfo", errors="replace") as mounts:
+        for line in mounts:
+            before, _, after = line.partition(" - ")
+            number, told = before.split(" ")[2:3], after.split(" ")
+            users = [one[8:] for one in told[-1].strip().split(",") if one.startswith("user_id=")]
+            if number and told[0].startswith("fuse") and not {"0", str(os.geteuid())}.issuperset(users):
+                major, minor = number[0].split(":")
+                found.add(os.makedev(int(major), int(minor)))
+    return found - {os.lstat("/").st_dev}
+
+
 def _trusted(folder: str, leaf: bool = True) -> bool:
     """Whether none but this user and root can put anything into a folder or in its place.
 
     Without ``leaf`` others may put things beside ours, as in /tmp.
     """
-    owners = (0, os.geteuid())
+    owners, claimed = (0, os.geteuid()), _of_users()
     while True:
         try:
             state = os.lstat(folder)
         except OSError:
             return False
         shared = state.st_mode & 0o022 and (leaf or not state.st_mode & stat.S_ISVTX)
-        if not stat.S_ISDIR(state.st_mode) or state.st_uid not in owners or shared:
+        if not stat.S_ISDIR(state.st_mode) or state.st_uid not in owners or shared or state.st_dev in claimed:
             return False
         above = os.path.dirname(folder)
         if above == folder:
