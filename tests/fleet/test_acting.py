@@ -278,3 +278,9 @@ def test_root_takes_no_settings_of_an_engine_from_others(tmp_path: Path, monkeyp
         assert answer.note.startswith(f"${name}: ")
         monkeypatch.delenv(name)
     assert run_engine(["true"]).ok
+    own = tmp_path / "own"
+    for name, words in (("SLURM_CONF", "PluginDir="), ("KUBECONFIG", "users:\n- user:\n    exec:\n      command: ")):
+        own.write_text(f"{words}{theirs}\n")
+        monkeypatch.setenv(name, str(own))
+        assert run_engine(["true"]).note.startswith(f"${name}: {theirs} belongs to user 65534")
+        monkeypatch.delenv(name)

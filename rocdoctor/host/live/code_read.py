@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterator
 from rocdoctor.host.live.libraries import Libraries
 from rocdoctor.host.live.python_code import Use, read_by_python
 from rocdoctor.host.live.scripts import first_line, is_program, named_places, named_programs, reader, text_of
+from rocdoctor.host.live.settings_code import code_of
 from rocdoctor.host.live.trust import Weakness, weaknesses
 from rocdoctor.host.live.trusted_content import doubtful_below, entries, looks_weak
 from rocdoctor.model.lazy_re import regex
@@ -41,13 +42,14 @@ _PERL_MODULES = (
     "/usr/local/lib/*/perl*",
     "/usr/local/share/perl*",
 )
+_OF_SLURM = ("scontrol", "sinfo", "squeue")
 _ALSO = {
     # sourced by bash: read_conf and read_framework_conf of the script (github.com/dell/dkms, read 2026-11-24)
     "dkms": ("/etc/dkms/*", "/etc/dkms/*/*", "/var/lib/dkms/*/*/source/dkms.conf"),
     # macros may hold shell and Lua: rpm-macros(7), rpm-config(5) of RPM 6.0.1 (man.archlinux.org, read 2026-11-24)
     "rpm": ("/usr/lib/rpm/macros*", "/usr/lib/rpm/*/macros*", "/etc/rpm/*", "/etc/rpmrc", "/usr/lib/rpm/rpmrc"),
     # names the folder of plugins: slurm.conf(5) (unix.com/man-page, read 2026-11-24); beside it plugstack.conf
-    **dict.fromkeys(("scontrol", "sinfo", "squeue"), ("/etc/slurm/*", "/etc/slurm-llnl/*", "/run/slurm/conf/*")),
+    **dict.fromkeys(_OF_SLURM, ("/etc/slurm/*", "/etc/slurm-llnl/*", "/run/slurm/conf/*")),
 }
 # A script starts a script that starts a script: what those below start counts no more.
 _MOST_DEEP, _MOST_READERS = 3, 5
@@ -91,7 +93,9 @@ class CodeReader:
     def _read(self, path: str, use: Use | None, deep: int) -> Iterator[str | Weakness]:
         name = os.path.basename(path)
         for pattern in _ALSO.get(name, ()):
-            yield from glob.glob(pattern)
+            for place in glob.glob(pattern):
+                yield place
+                yield from code_of(place) if name in _OF_SLURM else ()
         if (words := first_line(path)) is not None:
             yield from self._of_script(path, words, deep)
         else:

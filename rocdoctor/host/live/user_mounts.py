@@ -1,8 +1,9 @@
 """File systems that a user has mounted: who owns what there, and with which rights, is that user's word alone.
 
-A FUSE file system is a program of the user, who is named in mountinfo (``user_id``, Documentation/filesystems/fuse.rst of
-Linux, read 2026-11-24), and ``allow_other`` lets root see what it claims. udisks mounts disks and images of users
-without asking root, below /media or /run/media and always with nosuid (udisks(8), read 2026-11-24).
+A FUSE file system is a program of its owner, who need not be root, and ``allow_other`` lets root see what it claims
+(mount.fuse3(8), manpages.ubuntu.com); ``user_id`` in mountinfo is that owner. udisks mounts disks and images for users,
+usually below /run/media/USER (storaged.org, org.freedesktop.UDisks2.Filesystem; all read 2026-11-24); what root mounts
+there for itself has no nosuid unless root said so.
 """
 
 from __future__ import annotations

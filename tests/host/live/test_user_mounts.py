@@ -72,7 +72,8 @@ for pid in [os.fork()]:
                 answer = struct.pack("<IIIIHHI", 7, 19, 65536, 0, 12, 10, 65536)
             elif operation in (1, 3):
                 one = struct.pack("<QQQQQQIIIIIIIIII", 1, 0, 0, *[0] * 6, 0o40755, 2, 0, 0, 0, 4096, 0)
-                answer = (struct.pack("<QQQQII", 2, 0, 1, 1, 0, 0) if operation == 1 else struct.pack("<QII", 1, 0, 0)) + one
+                head = struct.pack("<QQQQII", 2, 0, 1, 1, 0, 0) if operation == 1 else struct.pack("<QII", 1, 0, 0)
+                answer = head + one
             else:
                 answer = b""
             if operation not in (2, 42):

@@ -1,0 +1,38 @@
+"""The code that settings of schedulers' commands name: plug-ins of Slurm, programs that log kubectl in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rocdoctor.host.live.regular_files import open_regular
+from rocdoctor.model.lazy_re import regex
+
+_MOST_BYTES = 4 << 20
+# PluginDir and Include of slurm.conf(5) (manpages.ubuntu.com, slurm-client 17.11, read 2026-11-24). users[].user.exec of a
+# kubeconfig: kubernetes.io/blog of 2026-01-09; a command with a slash is looked for from the folder of the file
+# (ManageIQ/kubeclient pull 375, both read 2026-11-24).
+_FOLDERS = regex(r"(?im)^[ \t]{0,40}PluginDir[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})")
+_INCLUDED = regex(r"(?im)^[ \t]{0,40}Include[ \t]{1,40}(/[^\s#]{1,4000})")
+_COMMAND = regex(r"[\"']?\bcommand[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
+
+
+def code_of(path: str) -> Iterator[str]:
+    """The places of code that a file of settings names; none where it cannot be read."""
+    try:
+        with open_regular(Path(path)) as stream:
+            text = stream.read(_MOST_BYTES).decode("utf-8", errors="replace")
+    except OSError:
+        return
+    for folders in _FOLDERS.findall(text):
+        yield from (one for one in folders.split(":") if os.path.isabs(one))
+    yield from _INCLUDED.findall(text)
+    for command in _COMMAND.findall(text):
+        if "/" in command:
+            yield os.path.join(os.path.dirname(path), command)
+
+
+def named_code(path: str, weak: Callable[[str], str]) -> str:
+    """Why the code that settings name is not root's alone, as ``weak`` words it; "" where it is, or names none."""
+    return next((why for why in map(weak, code_of(path)) if why), "")
