@@ -10,7 +10,7 @@ from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.model.lazy_re import regex
 
 _MOST_BYTES = 4 << 20
-# PluginDir and Include of slurm.conf(5) (manpages.ubuntu.com, slurm-client 17.11, read 2026-11-24). users[].user.exec of a
+# PluginDir and Include: slurm.conf(5) (manpages.ubuntu.com, slurm-client 17.11, read 2026-11-24). exec of a
 # kubeconfig: kubernetes.io/blog of 2026-01-09; a command with a slash is looked for from the folder of the file
 # (ManageIQ/kubeclient pull 375, both read 2026-11-24).
 _FOLDERS = regex(r"(?im)^[ \t]{0,40}PluginDir[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})")
