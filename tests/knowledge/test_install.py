@@ -282,6 +282,9 @@ def test_packages_that_are_gone_missing_or_never_looked_up() -> None:
     assert install.package_exists(here, "no-such-name") is None
     assert install.package_exists(here, "amdrocm7.14-gfx906") is None
     assert install.package_exists(here, "linux-headers-6.1.0-40-amd64") is True
+    noble = found("ubuntu 24.04")
+    assert install.package_exists(noble, "linux-modules-extra-6.14.0-29-generic") is True
+    assert install.package_exists(noble, "linux-modules-extra-7.0.0-22-generic") is False
     assert install.package_exists(here, "amdrocm-core-dev7.14-gfx1100") is True
     assert install.package_exists(found("rhel 9", "9.6"), "amdrocm-core-dev7.14-gfx1100") is None
 

@@ -193,6 +193,30 @@ def test_what_follows_from_older_pages_is_said() -> None:
     assert isinstance(route, install.Route) and "libhsa-runtime64-1" in route.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "packages"),
+    [
+        ("6.8.0-71-generic", "linux-headers-6.8.0-71-generic linux-modules-extra-6.8.0-71-generic"),
+        ("6.14.0-29-generic", "linux-headers-6.14.0-29-generic linux-modules-extra-6.14.0-29-generic"),
+        ("6.17.0-14-generic", "linux-headers-6.17.0-14-generic"),
+        ("7.0.0-22-generic", "linux-headers-7.0.0-22-generic"),
+    ],
+)
+def test_ubuntu_kernels_have_extra_modules_up_to_6_14(kernel: str, packages: str) -> None:
+    driver = install.packaged_driver(found("ubuntu 24.04"), "gfx942", kernel=kernel)
+    assert driver is not None
+    lines = [" ".join(one) for step in driver.steps for one in step.run]
+    assert f"apt install {packages}" in lines
+    assert ("ubuntu-extra" in driver.sources) == ("extra" not in packages)
+
+
+def test_sles_16_takes_dkms_from_package_hub_and_has_no_modules() -> None:
+    driver = install.packaged_driver(found("sles 16", "16.0"), "gfx942", kernel="6.12.0-160000.5-default")
+    assert driver is not None
+    enabled = [one for step in driver.steps for one in step.run if one[0] == "SUSEConnect"]
+    assert enabled == [("SUSEConnect", "-p", "PackageHub/16.0/x86_64")]
+
+
 def test_sles_has_packages_by_target_for_instinct_only() -> None:
     here = found("sles 15", "15.7")
     instinct, radeon = install.rocm_route(here, "gfx942"), install.rocm_route(here, "gfx1100")

@@ -42,6 +42,7 @@ from rocdoctor.knowledge.install.kernels import (
     kernel_least,
     kernel_step,
     kernel_update,
+    modules_apart,
 )
 from rocdoctor.knowledge.install.nvidia_and_cluster import (
     NodeNeeds,
@@ -158,6 +159,7 @@ __all__ = [
     "listed_kernel",
     "listed_releases",
     "missing_names",
+    "modules_apart",
     "newest_lists",
     "node_needs",
     "not_settled",

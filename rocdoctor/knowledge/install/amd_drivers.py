@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
-from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_step, kernel_values
+from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_step, kernel_values, modules_apart
 from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
 from rocdoctor.knowledge.install.vendor_lists import release_lists
 from rocdoctor.knowledge.load import load_table, numbers, words
@@ -23,6 +23,9 @@ from rocdoctor.model.evidence import Unknown
 # distribution's own; works-unsupported: people do it, nobody answers for it, and ``risk`` says what may happen.
 Support = Literal["official", "deprecated", "distribution", "works-unsupported"]
 DriverKind = Literal["in-tree", "dkms", "packaged", "newer-kernel", "windows", "host", "none"]
+
+# Steps of a registered SLES.
+_REGISTERED = ("sles-modules", "sles-hub")
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +320,12 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     routes = table["driver"]["routes"]
     route = routes[name] if name in routes else routes[found.key]
     instead = table["driver"]["instead"].get(found.values.get("el", ""), {})
+    in_one = table["driver"]["modules_in_one"]
+    whole = base == "ubuntu" and bool(kernel) and not modules_apart(kernel)
+    if whole:
+        instead = {**instead, **in_one["instead"]}
     # Modules are enabled where a system is registered, and what is built on it has their packages without that.
-    names = [instead.get(one, one) for one in route["steps"] if found.derived_from is None or one != "sles-modules"]
+    names = [instead.get(one, one) for one in route["steps"] if found.derived_from is None or one not in _REGISTERED]
     caution = table["driver"]["caution"]
     unsettled = [one for one in table["driver"]["unsettled"] if table["driver"]["releases"][one["stream"]] == release]
     values = {**found.values, "drv": release} | kernel_values(kernel)
@@ -339,7 +346,12 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
             *found.driver_notes,
             *boot_notes(boot),
         ),
-        sources=(*words(route["s"]), *words(table["driver"]["releases_s"]), *words(caution["s"])),
+        sources=(
+            *words(route["s"]),
+            *words(table["driver"]["releases_s"]),
+            *words(caution["s"]),
+            *(words(in_one["s"]) if whole else ()),
+        ),
         unsettled=" ".join((*words(route.get("note")), *(one["text"] for one in unsettled))),
     )
 

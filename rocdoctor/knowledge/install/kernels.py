@@ -9,7 +9,7 @@ from typing import Any
 
 from rocdoctor.knowledge.install.distributions import Distribution
 from rocdoctor.knowledge.install.steps import InstallStep, Words, steps_of
-from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.lazy_re import regex
 
 _BACKPORTS = regex(r"\.(?:el|amzn|azl|cm)\d|-default\b|uek")
@@ -68,6 +68,11 @@ def kernel_values(kernel: str) -> dict[str, str]:
     """What a running kernel gives to steps: its release, and the ending of Debian's packages for its like."""
     like = regex(r"\d-((?:cloud-|rt-)?(?:amd64|arm64))\Z").search(kernel)
     return {"debkernel": like[1] if like else "amd64"} | ({"kernel": kernel} if kernel else {})
+
+
+def modules_apart(kernel: str) -> bool:
+    """Whether Ubuntu has modules of this kernel in a package apart (linux-modules-extra), as older ones have."""
+    return numbers(kernel)[:2] < numbers(load_table("install")["driver"]["modules_in_one"]["from"])
 
 
 def at_least(release: str) -> str:

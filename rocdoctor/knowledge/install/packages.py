@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.kernels import modules_apart
 from rocdoctor.knowledge.load import load_table, words
 
 
@@ -32,6 +33,9 @@ def package_exists(found: Distribution, package: str) -> bool | None:
     archive = table["releases"].get(found.key, {"has": {}, "lacks": []})
     if package in archive["has"] or package in table["common"].get(found.manager, {"has": []})["has"]:
         return True
+    extra = re.fullmatch(r"linux-modules-extra-([0-9]\S+)", package)
+    if extra and not modules_apart(extra[1]):
+        return False
     if any(re.fullmatch(re.escape(stem) + r"[0-9]\S+", package) for stem in table["stems"].get(found.manager, ())):
         return True
     for stream, manager, pattern in _stream_packages():

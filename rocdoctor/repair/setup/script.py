@@ -346,7 +346,11 @@ def _action(action: Action, *, marked: bool = False) -> Iterator[str]:
         if words[0] == "rm" and not any(one.startswith("-") and "f" in one for one in words[1:]):
             words = (words[0], "-f", *words[1:])
         if any(of_kernel(word) for word in words):
-            named = [of_kernel(word) or quoted(word) for word in words]
+            apart = [word for word in words if word.startswith("linux-modules-extra-")]
+            named = [of_kernel(word) or quoted(word) for word in words if word not in apart]
+            if apart:
+                yield "mapfile -t extra < <( extra_modules )"
+                named.append('"${extra[@]}"')
             if any(word.startswith("linux-headers-") for word in words):
                 yield "mapfile -t newest < <( newest_headers )"
                 named.append('"${newest[@]}"')

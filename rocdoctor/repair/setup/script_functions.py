@@ -14,6 +14,7 @@ for one in sys.argv[1:]:
 FUNCTIONS = {
     "has_deb": (
         'has_deb() { for one in "$@"; do '
+        'case "$one" in linux-modules-extra-*) apt-cache show -- "$one" >/dev/null 2>&1 || continue ;; esac; '
         "dpkg-query -W -f='${Status}' \"$one\" 2>/dev/null | grep -q ' installed$' || return 1; done; }"
     ),
     "has_rpm": 'has_rpm() { rpm -q -- "$@" >/dev/null 2>&1; }',
@@ -51,6 +52,11 @@ FUNCTIONS = {
     "newest_headers": (
         "newest_headers() { dpkg-query -W -f='${Package} ${Status}\\n' 'linux-image-*' 2>/dev/null | "
         "sed -nE 's/^linux-image-([a-z][a-z0-9.-]*) install ok installed$/linux-headers-\\1/p'; }"
+    ),
+    # Newer kernels of Ubuntu have no such package, and after a restart a newer one may run.
+    "extra_modules": (
+        'extra_modules() { apt-cache show -- "linux-modules-extra-$(uname -r)" >/dev/null 2>&1 && '
+        'printf "%s\\n" "linux-modules-extra-$(uname -r)"; }'
     ),
     # What the group file grants, and what this session has: they differ until the next login.
     "may_enter": (

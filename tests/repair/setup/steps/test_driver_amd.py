@@ -139,6 +139,8 @@ def test_a_kernel_that_knows_the_gpu_only_loads_its_module() -> None:
     assert [action.command for action in debian.undo] == ["modprobe -r amdgpu"]
     ubuntu = step_of(plan_in("xtx-ubuntu2404-fresh", driver=False), "driver-amd")
     assert commands(ubuntu) == ["apt update", "apt install linux-modules-extra-6.14.0-29-generic", "modprobe amdgpu"]
+    newer = plan_in("xtx-ubuntu2404-fresh", driver=False, kernel="7.0.0-22-generic")
+    assert commands(step_of(newer, "driver-amd")) == ["modprobe amdgpu"]  # it has no package of extra modules
     assert commands(step_of(plan_in("rx9070xt-rhel10"), "driver-amd")) == ["modprobe amdgpu"]
 
 
