@@ -31,6 +31,17 @@ def test_a_driver_that_works_is_done_with_its_versions() -> None:
     assert [one.value for one in found.evidence] == ["nvidia", "driver 580.82.07", "CUDA 13.0"]
 
 
+@pytest.mark.parametrize(("release", "suite"), [("12", "bookworm"), ("13", "trixie")])
+def test_nvidias_packages_for_debian_need_contrib(release: str, suite: str) -> None:
+    found = _driver(desk(nvidia_gpu(0, name="GPU", compute_capability="8.9", driver=None), os=f"debian {release}"))
+    place = "/etc/apt/sources.list.d/nvidia-contrib.list"
+    files = [action.file for action in found.actions]
+    assert found.actions[files.index(place)].lines == (f"deb http://deb.debian.org/debian {suite} contrib",)
+    later = [action.command for action in found.actions[files.index(place) + 1 :]]
+    assert later.index("apt update") < later.index("apt install nvidia-open")
+    assert f"rm -f {place}" in [action.command for action in found.undo]
+
+
 def test_machines_without_such_a_gpu_have_no_step() -> None:
     for machine in (desk(), desk(gpu("xtx")), desk(gpu("ada", driver="vfio-pci"))):
         assert not [name for name in ids(planned(machine)) if "nvidia" in name]
