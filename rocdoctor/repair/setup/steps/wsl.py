@@ -27,7 +27,7 @@ _NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
     "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the GPU of Windows "
     "through /dev/dxg, and /dev/kfd does not exist.",
-    "rocm-smi and amd-smi do not work here; rocminfo, nvidia-smi and torch do.",
+    "rocm-smi does not work here, and amd-smi only where it was built for WSL; rocminfo, nvidia-smi and torch do.",
 )
 
 
