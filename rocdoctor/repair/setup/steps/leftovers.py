@@ -140,7 +140,7 @@ def _of_one_matter(situation: Situation, found: list[Step]) -> list[Step]:
         actions=() if by_hand else tuple(one for step in mine for one in step.actions),
         undo=() if by_hand else tuple(one for step in mine for one in step.undo),
         risk="manual" if by_hand else first.risk,
-        notes=(_GTT_TEXT, _where(names), *_limit(situation)) if by_hand else first.notes,
+        notes=(_GTT_TEXT, *_where(situation, names), *_limit(situation)) if by_hand else first.notes,
     )
     return [joined if step is first else step for step in found if step is first or step not in mine]
 
@@ -156,9 +156,15 @@ def _limit(situation: Situation) -> tuple[str, ...]:
     return (f"AMD's own tool sets that limit, N in GiB: {get}, then {give} and a restart (undone by {back}).",)
 
 
-def _where(names: Iterable[str]) -> str:
+def _where(situation: Situation, names: Iterable[str]) -> tuple[str, ...]:
     words = " ".join(f"-e {name}" for name in names)
-    return f"To find it: grep -rns {words} /etc/modprobe.d /proc/cmdline"
+    disk = install.initramfs(situation.distribution)
+    known = () if isinstance(disk, Unknown) else actions_of(disk)
+    how = " && ".join(action.command for action in known) or "update-initramfs -u, dracut -f or mkinitcpio -P"
+    return (
+        f"To find it: grep -rns {words} /etc/modprobe.d /proc/cmdline",
+        f"Files in /etc/modprobe.d may stand in the initial RAM disk too: after a change make it anew ({how}).",
+    )
 
 
 def _parameter_name(found: Finding) -> str:
@@ -192,7 +198,7 @@ def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str
             effective="reboot",
             verify=Verify(verdict.check),
             optional=optional,
-            notes=(text, _where([name or "amdgpu"]), *more),
+            notes=(text, *_where(situation, [name or "amdgpu"]), *more),
         )
     do, undo = change
     actions = actions_of(do)
