@@ -14,7 +14,7 @@ for one in sys.argv[1:]:
 FUNCTIONS = {
     "has_deb": (
         'has_deb() { for one in "$@"; do '
-        'case "$one" in linux-modules-extra-*) apt-cache show -- "$one" >/dev/null 2>&1 || continue ;; esac; '
+        'case "$one" in linux-modules-extra-*) apt show -- "$one" >/dev/null 2>&1 || continue ;; esac; '
         "dpkg-query -W -f='${Status}' \"$one\" 2>/dev/null | grep -q ' installed$' || return 1; done; }"
     ),
     "has_rpm": 'has_rpm() { rpm -q -- "$@" >/dev/null 2>&1; }',
@@ -55,7 +55,7 @@ FUNCTIONS = {
     ),
     # Newer kernels of Ubuntu have no such package, and after a restart a newer one may run.
     "extra_modules": (
-        'extra_modules() { apt-cache show -- "linux-modules-extra-$(uname -r)" >/dev/null 2>&1 && '
+        'extra_modules() { apt show -- "linux-modules-extra-$(uname -r)" >/dev/null 2>&1 && '
         'printf "%s\\n" "linux-modules-extra-$(uname -r)"; }'
     ),
     # What the group file grants, and what this session has: they differ until the next login.
