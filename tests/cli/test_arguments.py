@@ -146,6 +146,16 @@ def test_the_list_of_modes_has_the_format_too(capsys: pytest.CaptureFixture[str]
     assert "--list prints text, json or markdown" in capsys.readouterr().err
 
 
+def test_what_a_mode_shows_has_the_format_too(capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("text", "json", "markdown"):
+        assert run(["smoke", "--explain", "ddp", "--format", form]) == 0
+        out = capsys.readouterr().out
+        assert _form(out) == form
+        assert "double precision" in " ".join(out.split())
+    assert run(["smoke", "--explain", "--format", "junit"]) == 2
+    assert "--explain prints text, json or markdown" in capsys.readouterr().err
+
+
 def test_over_nodes_a_format_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["smoke", "--nnodes", "2", "--format", "junit"]) == 2
     assert capsys.readouterr().err == "rocdoctor: --nnodes prints text, json or markdown, not junit\n"

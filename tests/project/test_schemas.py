@@ -121,6 +121,7 @@ _COMMANDS: dict[str, list[list[str]]] = {
     "list": [["list"]],
     "tables": [["list", "--tables"]],
     "modes": [["smoke", "--list"], ["smoke", "--list", "--full"]],
+    "proofs": [["smoke", "--explain", "--full"]],
     "fleet": [["fleet", "judge", "STORE"], ["fleet", "why", "STORE", "n3"]],
     "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
 }

@@ -26,6 +26,7 @@ from rocdoctor.report.plan.overview_document import document as overview_documen
 from rocdoctor.report.plan.recommend_document import document as recommend_document
 from rocdoctor.report.setup.setup_document import document as setup_document
 from rocdoctor.report.smoke.mode_list import document as mode_list
+from rocdoctor.report.smoke.mode_proof import document as mode_proof
 from rocdoctor.report.smoke.nodes_document import document as nodes_document
 from rocdoctor.report.smoke.smoke_document import document as smoke_document
 from rocdoctor.train.recommend.advise import recommend
@@ -74,6 +75,7 @@ DOCUMENTS: dict[str, Callable[[], Blocks]] = {
     "smoke-figures": lambda: smoke_document([MEASURED]),
     "smoke-faults": lambda: smoke_document([smoke_run(GOOD, BAD, SKIPPED)], [LowFigure(0, None, ("copy",), "Slow.")]),
     "smoke-modes": lambda: mode_list(all_modes()),
+    "smoke-proofs": lambda: mode_proof(all_modes()),
     "nodes": lambda: nodes_document(replace(probed(), runs=RECORDED)),
     "overview": lambda: overview_document(overview(fleet("8xMI300X"))),
     "estimate": lambda: list(

@@ -43,6 +43,7 @@ class Options(smoke_nodes.NodeOptions):
     soak: float | None = None
     trace: str | None = None
     list: bool = False
+    explain: bool = False
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -60,7 +61,9 @@ def arguments(parser: ArgumentParser) -> None:
     add("--soak", type=float, metavar="MINUTES", help="sustained load: what heat does to rate and clock")
     add("--trace", metavar="FILE", help="write a torch.profiler trace of three training steps (with --figures)")
     add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
-    add("--list", action="store_true", help="print the modes and end")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--list", action="store_true", help="print the modes and end")
+    shown.add_argument("--explain", action="store_true", help="print what modes compute, against what, what may differ")
     smoke_nodes.node_arguments(parser)
 
 
@@ -68,7 +71,7 @@ def run(options: Options) -> int:
     """Run the tests (or take recorded ones), print. Exit status 1 when numbers were wrong or a rank was lost."""
     _known(options.modes)
     modes = modes_named(options.modes, options.full)
-    if options.list:
+    if options.list or options.explain:
         _print_modes(options, modes)
         return 0
     if options.source is None and find_spec("psutil") is None:  # the single file holds nothing that is compiled
@@ -86,15 +89,16 @@ def run(options: Options) -> int:
 
 
 def _print_modes(options: Options, modes: Sequence[Mode]) -> None:
-    """The modes that the options name; tests that did not run are no JUnit."""
-    from rocdoctor.report.smoke import mode_list
+    """The modes that the options name, or what they show; tests that did not run are no JUnit."""
+    from rocdoctor.report.smoke import mode_list, mode_proof
 
+    page, flag = (mode_proof, "--explain") if options.explain else (mode_list, "--list")
     if options.format == "json":
-        print_json(mode_list.as_json(modes))
+        print_json(page.as_json(modes))
     elif options.format in ("text", "markdown"):
-        output.show(rendered(options, mode_list.document(modes)))
+        output.show(rendered(options, page.document(modes)))
     else:
-        raise UsageError(f"--list prints text, json or markdown, not {options.format}")
+        raise UsageError(f"{flag} prints text, json or markdown, not {options.format}")
 
 
 def _known(names: Sequence[str]) -> None:

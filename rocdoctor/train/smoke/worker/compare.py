@@ -10,12 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .tolerance import FP32, Tolerance
+
 # In the order in which data flows through one training step.
 STAGES = ("input", "before", "local", "value", "loss", "grad", "param")
-# Largest difference allowed, as a share of the largest expected absolute value of the same set of tensors. Healthy fp32
-# runs stay at 5e-7 (gradients, 2e-8 absolute of 4.5e-2) and 1e-7 (parameters, SGD); one flipped bit (bit 20) of one
-# gradient element shows 1.7e-4. Measured with torch 2.13.0, gloo, 2 and 4 ranks, model of 58,560 parameters.
-FP32 = {"input": 0.0, "before": 5e-7, "local": 2e-5, "value": 2e-5, "loss": 5e-6, "grad": 2e-5, "param": 5e-7}
 # Where in a step a comparison stands unless it says so itself: modes that pass data on from layer to layer or from rank
 # to rank give the turn, since a later "local" follows from an earlier "value" there.
 LOSS_TURN, BACKWARD_TURN, END_TURN = 1_000_000, 2_000_000, 3_000_000
@@ -34,9 +32,10 @@ class ModeComparisons:
         self.faults: list[dict[str, Any]] = []
         self.count = 0
 
-    def limit(self, stage: str) -> float:
-        """What is allowed at a stage on this device where nothing else is said, as a share."""
-        return FP32[stage] * self._factor
+    def limit(self, stage: str | Tolerance) -> float:
+        """A tolerance on this device; of a stage that which holds where nothing else is said, as a share."""
+        allowed = stage if isinstance(stage, Tolerance) else FP32[stage]
+        return float(allowed) * (self._factor if allowed.scaled else 1.0)
 
     def check(
         self,

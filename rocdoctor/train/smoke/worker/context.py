@@ -9,6 +9,7 @@ from . import plain
 from .board import Board
 from .compare import ModeComparisons
 from .mode import ModeNotApplicable
+from .tolerance import GPU_FACTOR
 
 
 class Context:
@@ -46,8 +47,7 @@ class Context:
         self.timeout_s = 0.0
         self._board = board
         self._cache = cache
-        # A GPU adds in another order than one process does with other shapes.
-        self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else 4.0)
+        self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else GPU_FACTOR)
         self.limit = self.comparison.limit
         self.check = self.comparison.check
         self.check_all = self.comparison.check_all

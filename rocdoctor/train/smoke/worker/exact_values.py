@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .context import Context
+from .tolerance import EXACT, Proof, Tolerance
 
 _APART = 7919  # how far the values of two ranks are from each other in the row of all
 # Whole numbers below this, divided by the number of ranks, and their sums are exact.
@@ -28,8 +29,22 @@ def _row(context: Context, length: int, dtype: Any) -> Any:
     return places.bitwise_xor_(places >> 15).remainder_(max(2, below)).to(dtype).to(context.device)
 
 
+# hostToDevRedOp in src/enqueue.cc, read 2026-11-24.
+_MEAN = Tolerance(
+    2.0**-23,
+    "means (AVG)",
+    "NCCL and RCCL multiply each of n parts by 1/n in fp32 and add: 1/n, each product and each of n - 1 sums are "
+    "rounded by at most 2^-24, or twice that where a switch adds and cuts off",
+    unit="of the largest expected value, times the number of ranks and one",
+)
+_ELEMENTS = (
+    "whole numbers that tell their rank and their place, without a period: a lost, doubled or moved element shows. "
+    "Every sum of them is exact in the type that is used"
+)
+MOVED = Proof("what every rank gets from the exchange, each element", _ELEMENTS, (EXACT,))
+SUMMED = MOVED.but(_MEAN)
+
+
 def mean_rounding(context: Context) -> float:
-    """NCCL and RCCL multiply each part by 1/n in fp32 and add (hostToDevRedOp in src/enqueue.cc, read 2026-11-24): 1/n
-    is rounded, each product and each of n - 1 sums, by at most 2^-24; twice that where a switch adds and cuts off:
-    1.9e-6 of 15 ranks."""
-    return (context.world + 1) * 2.0**-23
+    """How far a mean over all ranks may be off, as a share of the largest."""
+    return (context.world + 1) * _MEAN

@@ -13,7 +13,14 @@ from . import model as models
 from . import plain, shards
 from .compare import BACKWARD_TURN
 from .context import Context
+from .tolerance import EXACT, PLAIN, Proof, usual
 
+FLOWN = Proof(
+    "two steps of SGD: parameters, what passes from layer to layer and from rank to rank, forward and backward, "
+    "the loss, gradients and parameters after the step",
+    PLAIN,
+    (EXACT, *usual("before", "local", "value", "loss", "grad", "param")),
+)
 _IN_BLOCK = ("norm1", "query", "key", "value", "output", "norm2", "up", "down")
 
 

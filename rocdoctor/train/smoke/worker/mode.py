@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .tolerance import Proof
+
 
 class ModeNotApplicable(Exception):
     """The mode cannot be tried here; the message says why and names what would be needed."""
@@ -65,7 +67,7 @@ class Launch:
 
 
 class Mode:
-    """One parallelism mode.
+    """One parallelism mode. ``proof``: what it computes, against what, and what may differ (``smoke --explain``).
 
     ``run`` gets a Context and checks numbers through it; it returns nothing. ``full``: only in the full set.
     ``objects``: ranks unpickle what others send, so over several nodes it runs only where it is named.
@@ -74,13 +76,14 @@ class Mode:
     all the same and gets a LaunchedContext.
     """
 
-    __slots__ = ("full", "launch", "min_world", "name", "objects", "run", "slow", "title")
+    __slots__ = ("full", "launch", "min_world", "name", "objects", "proof", "run", "slow", "title")
 
     def __init__(
         self,
         name: str,
         title: str,
         run: Callable[[Any], None],
+        proof: Proof | None = None,
         *,
         full: bool = False,
         min_world: int = 1,
@@ -91,6 +94,7 @@ class Mode:
         self.name = name
         self.title = title
         self.run = run
+        self.proof = proof
         self.full = full
         self.min_world = min_world
         self.slow = slow

@@ -12,9 +12,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from .model import Reference, Sizes, build, parameters, plain_name
+from .tolerance import Tolerance
 
 _RATE = {"sgd": 0.1, "adamw": 1e-3}
 _BETA1, _BETA2, _EPSILON, _DECAY = 0.9, 0.999, 1e-8, 0.01
+LONGEST = Tolerance(
+    1.01,
+    "the longest step of AdamW",
+    "the mean of the gradients is at most so many times the root of their mean square (Cauchy, betas 0.9 and 0.999, "
+    "four steps). What gradients may be off by changes a step, and where a gradient is next to nothing even its "
+    "direction: a value may be off by as much, by two longest steps at most, and nobody is accused of it",
+    unit="times the learning rate",
+)
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
@@ -138,8 +147,8 @@ def doubts(torch: Any, reference: Reference, shares: Sequence[float]) -> list[di
     """How far AdamW's parameters may be off after each step, whose gradients are off by a share of the largest.
 
     A value moves by the rate times m / sqrt(v). With gradients off by d both m, a mean of them, and sqrt(v), a norm,
-    are off by at most d; m is at most 1.01 sqrt(v) (Cauchy, betas 0.9 and 0.999, four steps): so the quotient is off by
-    at most 2.01 d / sqrt(v), and never by more than 2.02.
+    are off by at most d; m is at most ``LONGEST`` sqrt(v): so the quotient is off by at most (1 + ``LONGEST``) d /
+    sqrt(v), and never by more than twice ``LONGEST``.
     """
     found: list[dict[str, Any]] = []
     noise = 0.0
@@ -147,7 +156,7 @@ def doubts(torch: Any, reference: Reference, shares: Sequence[float]) -> list[di
         noise = max(noise, share * max(float(one.abs().max()) for one in grads.values()))
         before = found[-1] if found else dict.fromkeys(grads, 0.0)
         size = {name: (two / (1 - _BETA2 ** (step + 1))) ** 0.5 for name, (_, two) in reference.moments[step].items()}
-        off = {name: (2.01 * noise / (one + _EPSILON)).clamp(max=2.02) for name, one in size.items()}
+        off = {name: ((1 + LONGEST) * noise / (one + _EPSILON)).clamp(max=2 * LONGEST) for name, one in size.items()}
         found.append({name: before[name] + _RATE["adamw"] * one for name, one in off.items()})
     return found
 

@@ -13,6 +13,7 @@ from typing import Any
 from .. import model as models
 from ..launched import LaunchedContext
 from ..mode import Launch, LaunchPlan, Mode
+from ..tolerance import TRAINED
 from . import ddp
 
 ORDER = 210
@@ -100,6 +101,7 @@ MODES = (
         "accelerate",
         "Hugging Face Accelerate, by accelerate launch",
         data_parallel,
+        TRAINED,
         full=True,
         min_world=2,
         slow=2.0,

@@ -14,6 +14,7 @@ from .. import model as models
 from .. import shards
 from ..context import Context
 from ..mode import Mode, OtherRankFailed
+from ..tolerance import EXACT, Proof
 from . import fsdp2
 
 ORDER = 95
@@ -286,13 +287,26 @@ def _half(context: Context, ranks: list[int]) -> Any:
     return mesh, (mesh.get_group() if context.rank in ranks else None)
 
 
+_KEPT = Proof(
+    "every parameter and both moments of AdamW, as each rank reads back what it wrote and as other ranks load it",
+    "the numbers that were saved, which every rank has made by itself",
+    (EXACT,),
+)
 MODES = (
-    Mode("checkpoint", "sharded checkpoint, loaded into another sharding", reshard, objects=True),
-    Mode("checkpoint-shapes", "sharded checkpoint, loaded into every other sharding", reshape, full=True, objects=True),
+    Mode("checkpoint", "sharded checkpoint, loaded into another sharding", reshard, _KEPT, objects=True),
+    Mode(
+        "checkpoint-shapes",
+        "sharded checkpoint, loaded into every other sharding",
+        reshape,
+        _KEPT,
+        full=True,
+        objects=True,
+    ),
     Mode(
         "checkpoint-resize",
         "sharded checkpoint, loaded by more and by fewer ranks",
         resize,
+        _KEPT,
         full=True,
         min_world=2,
         objects=True,

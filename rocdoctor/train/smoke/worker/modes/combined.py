@@ -172,13 +172,22 @@ MODES = (
         "fsdp-tp",
         "sharded data parallel (FSDP2) over tensor parallel",
         partial(_grid, divisor=2, tp=2, pp=1),
+        flows.FLOWN,
         min_world=4,
     ),
     Mode(
         "pp-fsdp-tp",
         "pipeline of sharded data parallel over tensor parallel",
         partial(_grid, divisor=4, tp=2, pp=2),
+        flows.FLOWN,
         min_world=4,
     ),
-    Mode("pp-fsdp", "pipeline of sharded data parallel", partial(_grid, divisor=2, tp=1, pp=2), full=True, min_world=4),
+    Mode(
+        "pp-fsdp",
+        "pipeline of sharded data parallel",
+        partial(_grid, divisor=2, tp=1, pp=2),
+        flows.FLOWN,
+        full=True,
+        min_world=4,
+    ),
 )

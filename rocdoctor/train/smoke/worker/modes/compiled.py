@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from .. import model as models
 from ..context import Context
 from ..mode import Mode
+from ..tolerance import TRAINED
 from . import ddp
 
 ORDER = 90
@@ -52,4 +53,4 @@ def _patience(context: Context) -> Iterator[None]:
         change(datetime.timedelta(seconds=context.timeout_s))
 
 
-MODES = (Mode("compile", "torch.compile with data parallel", compiled, full=True, slow=6.0),)
+MODES = (Mode("compile", "torch.compile with data parallel", compiled, TRAINED, full=True, slow=6.0),)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from .. import model as models
+from .. import shards
 from ..compare import END_TURN
 from ..context import Context
 from ..mode import Mode
+from ..tolerance import FP32, TRAINED, Tolerance
 
 ORDER = 30
 _BUCKET_MB = 0.035  # the model has 0.22 MiB, that of the longer mode half of it
+AFTER_ROUNDING = Tolerance(
+    1e-4,
+    "what a rank computes by itself with parameters that 16-bit gradients changed",
+    "their rounding is in the parameters: 2.5e-6 was seen with fp16 (torch 2.13.0, 4 ranks), of which bf16 has 8 times "
+    "as much",
+)
+
+MOMENTS = FP32["grad"].times(
+    2,
+    "both moments of AdamW",
+    "they follow the gradients, and squares have twice their rounding: 5.4e-7 was seen (torch 2.13.0, gloo, 2 to 4 "
+    "ranks)",
+)
 
 
 def train(
@@ -40,9 +55,7 @@ def train(
     wanted = context.reference(kind, steps[-1] + 1)
     data = context.batches(steps[-1] + 1)
     own: dict[str, Any] = {}
-    # Gradients that travelled in 16 bits have left their rounding in the parameters: 2.5e-6 was seen with fp16 (torch
-    # 2.13.0, 4 ranks), of which bf16 has 8 times as much.
-    alone = None if tolerance is None else max(1e-4, context.limit("local"))
+    alone = None if tolerance is None else max(AFTER_ROUNDING, context.limit("local"))
     handles = [one.register_hook(_keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
     for step in steps:
         tokens, targets = data[step]
@@ -100,6 +113,29 @@ def train(
         handle.remove()
 
 
+def check_moments(
+    context: Context,
+    stage: str,
+    named: Mapping[str, Any],
+    state: Any,
+    wanted: Mapping[str, tuple[Any, Any]],
+    *,
+    step: int,
+    turn: int | None = None,
+    layer: str = "",
+) -> None:
+    """Compare AdamW's moments of the parameters, which rounding does not turn about as it does their steps."""
+    for place, part in enumerate(("exp_avg", "exp_avg_sq")):
+        got = {
+            f"{part} of {name}": shards.local_of(kept[part])
+            for name, one in named.items()
+            if part in (kept := state[one])
+        }
+        right = {f"{part} of {name}": both[place] for name, both in wanted.items()}
+        limit = context.limit(MOMENTS)
+        context.check_all(stage, got, right, step=step, tolerance=limit, turn=turn, layer=layer)
+
+
 def _go_on_with(torch: Any, model: Any, held: dict[str, Any]) -> None:
     """Set what rounding decided to what is expected: the gradients of the next step depend on it."""
     with torch.no_grad():
@@ -145,6 +181,6 @@ def no_sync(context: Context) -> None:
 
 
 MODES = (
-    Mode("ddp", "data parallel (DistributedDataParallel)", plain),
-    Mode("ddp-no-sync", "data parallel with gradient accumulation (no_sync)", no_sync),
+    Mode("ddp", "data parallel (DistributedDataParallel)", plain, TRAINED),
+    Mode("ddp-no-sync", "data parallel with gradient accumulation (no_sync)", no_sync, TRAINED),
 )

@@ -7,13 +7,19 @@ from functools import partial
 from typing import Any
 
 from .. import model as models
+from .. import plain
 from ..launched import LaunchedContext
 from ..mode import Launch, LaunchPlan, Mode
+from ..tolerance import EXACT, PLAIN, Proof, Tolerance, usual
 
 ORDER = 220
-# What DeepSpeed holds cannot be set right after a step, so the next one's gradients inherit what rounding decided:
-# 1.3e-3 of the largest in a model of it (AdamW in fp64, each gradient off by up to 8e-5 of the largest, as on GPUs).
-_INHERITED = 2e-3
+_INHERITED = Tolerance(
+    2e-3,
+    "gradients of the second step, of which AdamW's new parameters are a result",
+    "what rounding decided in the first step cannot be set right in what DeepSpeed holds: 1.3e-3 in a model of it "
+    "(AdamW in fp64, each gradient off by up to 8e-5 of the largest, as on GPUs)",
+    unit="of the largest gradient",
+)
 
 
 def zero(stage: int, context: LaunchedContext) -> None:
@@ -163,11 +169,17 @@ def _needs(_: int, backend: str, device: str) -> str:
     return "deepspeed gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
 
 
+_ZERO = Proof(
+    "two steps of AdamW: what this rank holds of the parameters, its own loss, the mean loss, gradients (stage 0)",
+    f"{PLAIN}; its own loss by the same model on this device without DeepSpeed",
+    (EXACT, *usual("before", "local", "loss", "grad", "param"), plain.LONGEST, _INHERITED),
+)
 MODES = tuple(
     Mode(
         f"deepspeed-zero-{stage}",
         f"DeepSpeed ZeRO stage {stage}, by deepspeed's launcher",
         partial(zero, stage),
+        _ZERO,
         full=True,
         slow=6.0,  # its first run compiles an extension: 41 to 120 s
         launch=Launch(_command, packages=("deepspeed",), needs=_needs, environment=_environment),

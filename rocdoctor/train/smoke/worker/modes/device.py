@@ -12,16 +12,30 @@ from .. import plain
 from ..context import Context
 from ..mode import Mode
 from ..operations import known_answers, operations
+from ..tolerance import EXACT, Proof, Tolerance
 
 ORDER = 10
-# Largest difference as a share of the largest expected value. Inputs are exact in the type; what remains is the
-# rounding of the result (half the last place: fp16 2^-11, bf16 2^-8; a product of fp8 is bf16) and of partial
-# sums. Seen with torch 2.13.0 on the CPU: 5.8e-16, 6e-7, 1e-3 and 3.7e-3; of gradients (twice the limit)
-# 2e-15, 1e-6, 1.1e-3 and 9.4e-3. Fp8 was not measured.
-_LIMITS = {"float64": 1e-12, "float32": 2e-5, "float16": 5e-3, "bfloat16": 1.6e-2, "float8": 1.6e-2}
-# A few operations in fp32 on a few values, each rounded by 6e-8, exponential and logarithm by a few times that. 1.1e-7
-# was seen (the same).
-_SHORT = 2e-6
+# Seen with torch 2.13.0 on the CPU.
+_ROUNDED = "inputs are exact in the type; the result and partial sums are rounded: "
+_LIMITS = {
+    "float64": Tolerance(1e-12, "results in float64", _ROUNDED + "6e-16 was seen on a CPU"),
+    "float32": Tolerance(2e-5, "results in float32", _ROUNDED + "6e-7 was seen on a CPU"),
+    "float16": Tolerance(5e-3, "results in float16", _ROUNDED + "half the last place is 2^-11, and 1e-3 was seen"),
+    "bfloat16": Tolerance(1.6e-2, "results in bfloat16", _ROUNDED + "half the last place is 2^-8; 3.7e-3 was seen"),
+    "float8": Tolerance(
+        1.6e-2, "products of 8-bit matrices (GPUs)", _ROUNDED + "the result is bfloat16; not measured so far"
+    ),
+}
+_TWICE = "a gradient is one more product of rounded values: "
+_OF_GRADIENTS = {
+    kind: _LIMITS[kind].times(2, f"gradients in {kind}", _TWICE + f"{seen} was seen on a CPU")
+    for kind, seen in (("float64", "2e-15"), ("float32", "1e-6"), ("float16", "1.1e-3"), ("bfloat16", "9.4e-3"))
+}
+_SHORT = Tolerance(
+    2e-6,
+    "known answers, and softmax with two threads",
+    "a few operations in fp32, each rounded by 6e-8, exponential and logarithm by a few times that; 1.1e-7 was seen",
+)
 _PATTERNS = (0, -1, 0x55555555, -0x55555556)
 _PIECE_BYTES = 256 << 20
 
@@ -58,7 +72,7 @@ def compute(context: Context) -> None:
                     f"{name} in {kind}, gradient {number}",
                     one.grad,
                     right,
-                    tolerance=2 * limit,
+                    tolerance=_OF_GRADIENTS[kind],
                     scale=scale,
                     step=context.marks,
                 )
@@ -262,8 +276,16 @@ def copies(context: Context) -> None:
         )
 
 
+_ARITHMETIC = Proof(
+    "each operation that training is made of, forward and backward, by one device alone: in float32, bfloat16, float16 "
+    "and float64, and with two threads on a CPU",
+    "the same operation from published formulas in double precision on the CPU; answers that were worked out by hand; "
+    "Python's own sums, sorts and bits of whole numbers",
+    (EXACT, *_LIMITS.values(), *_OF_GRADIENTS.values(), _SHORT),
+)
+_COPIED = Proof("what is read back from memory, or from a copy, each word", "what was written", (EXACT,))
 MODES = (
-    Mode("compute", "arithmetic of one device against the CPU, in each type", compute),
-    Mode("memory", "memory patterns written and read back", memory, full=True),
-    Mode("copies", "copies between host and device, and between devices", copies),
+    Mode("compute", "arithmetic of one device against the CPU, in each type", compute, _ARITHMETIC),
+    Mode("memory", "memory patterns written and read back", memory, _COPIED, full=True),
+    Mode("copies", "copies between host and device, and between devices", copies, _COPIED),
 )

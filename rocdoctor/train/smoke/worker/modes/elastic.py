@@ -6,9 +6,10 @@ import os
 from typing import Any
 
 from .. import model as models
-from .. import torchrun
+from .. import plain, torchrun
 from ..launched import LaunchedContext
 from ..mode import Launch, Mode
+from ..tolerance import TRAINED
 from . import ddp
 
 ORDER = 200
@@ -74,18 +75,12 @@ def _until_the_loss(context: LaunchedContext, model: Any, optimizer: Any, path: 
 
 
 def _compare_moments(context: LaunchedContext, model: Any, optimizer: Any) -> None:
-    """AdamW's moments against those of one process that was not interrupted: they follow the gradients, the squares
-    with twice their rounding. Parameters are compared with the next step."""
+    """AdamW's moments against those of one process that was not interrupted. Parameters are compared with the next
+    step."""
     last = len(_BEFORE) - 1
     wanted = context.reference("adamw", _AFTER[-1] + 1).moments[last]
-    for place, part in enumerate(("exp_avg", "exp_avg_sq")):
-        held = {
-            f"{models.plain_name(name)}, {part}": state[part]
-            for name, one in model.named_parameters()
-            if part in (state := optimizer.state[one])
-        }
-        right = {f"{name}, {part}": both[place] for name, both in wanted.items()}
-        context.check_all("before", held, right, step=_AFTER[0], tolerance=2 * context.limit("grad"), layer="framework")
+    named = {models.plain_name(name): one for name, one in model.named_parameters()}
+    ddp.check_moments(context, "before", named, optimizer.state, wanted, step=_AFTER[0], layer="framework")
 
 
 def _command(plan: Any) -> list[str]:
@@ -96,11 +91,18 @@ def _environment(_: str) -> dict[str, str]:
     return {_UNSHARED: "1"}
 
 
+_RESUMED = TRAINED.but(
+    ddp.MOMENTS,
+    plain.LONGEST,
+    computed="two steps of AdamW, the loss of a rank, and two steps from the checkpoint: parameters, moments, loss, "
+    "gradients",
+)
 MODES = (
     Mode(
         "elastic",
         "a rank is killed, torchrun starts the group again, training resumes",
         restart,
+        _RESUMED,
         full=True,
         slow=3.0,
         launch=Launch(_command, environment=_environment, restarts=1),

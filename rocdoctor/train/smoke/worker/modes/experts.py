@@ -8,10 +8,20 @@ from .. import plain
 from ..context import Context
 from ..exchange import all_to_all
 from ..mode import Mode
+from ..tolerance import EXACT, Proof, Tolerance
 
 ORDER = 62
 _WIDTH, _TOKENS, _EXPERTS_A_RANK, _TOP = 16, 24, 2, 2
-_LIMIT = 1e-12
+_LIMIT = Tolerance(
+    1e-12,
+    "results of experts, output and gradients",
+    "double precision on both sides: 9e-16 was seen (torch 2.13.0, gloo, 2 and 4 ranks)",
+)
+_ROUTED = Proof(
+    "how many tokens go where, the tokens that arrive, what the experts make of them, the output, all gradients",
+    "one process that has all experts, by published formulas in double precision on the CPU",
+    (EXACT, _LIMIT),
+)
 
 
 class _Weights:
@@ -122,4 +132,4 @@ def _sent(context: Context, routed: Any, sender: int) -> tuple[Any, Any]:
     return here // _TOP + sender * _TOKENS, chosen[here]
 
 
-MODES = (Mode("expert-parallel", "experts on different ranks, uneven all_to_all", experts),)
+MODES = (Mode("expert-parallel", "experts on different ranks, uneven all_to_all", experts, _ROUTED),)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..mode import Mode
-from ..sharded import Layout, Probe, steps_fp32, train, unit_of
+from ..sharded import SHARDED, Layout, Probe, steps_fp32, train, unit_of
 
 ORDER = 42
 
@@ -147,7 +147,7 @@ def hybrid_shard(context: Context) -> None:
 
 
 MODES = (
-    Mode("fsdp1", "FSDP1: FULL_SHARD", full_shard),
-    Mode("fsdp1-grad-op", "FSDP1: SHARD_GRAD_OP", shard_grad_op),
-    Mode("fsdp1-hybrid", "FSDP1: HYBRID_SHARD", hybrid_shard, min_world=4),
+    Mode("fsdp1", "FSDP1: FULL_SHARD", full_shard, SHARDED),
+    Mode("fsdp1-grad-op", "FSDP1: SHARD_GRAD_OP", shard_grad_op, SHARDED),
+    Mode("fsdp1-hybrid", "FSDP1: HYBRID_SHARD", hybrid_shard, SHARDED, min_world=4),
 )

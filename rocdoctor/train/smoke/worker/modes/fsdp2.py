@@ -10,11 +10,9 @@ from .. import shards
 from ..compare import BACKWARD_TURN
 from ..context import Context
 from ..mode import Mode
-from ..sharded import Layout, Probe, ShardedStep, steps_fp32, steps_mixed, train
+from ..sharded import SHARDED, SHARDED_SHORT, SHORT, Layout, Probe, ShardedStep, steps_fp32, steps_mixed, train
 
 ORDER = 40
-# Two units in the last place of bf16 (8 bits), as a share of the largest value.
-_BF16 = 8e-3
 
 
 def library(context: Context) -> Any:
@@ -172,7 +170,7 @@ def mixed(context: Context) -> None:
                 layer="framework",
             )
 
-    _run(context, steps=steps_mixed(context, torch.bfloat16), rounding=_BF16, mp_policy=policy, seen=seen)
+    _run(context, steps=steps_mixed(context, torch.bfloat16), rounding=SHORT, mp_policy=policy, seen=seen)
 
 
 def hybrid(context: Context) -> None:
@@ -212,10 +210,10 @@ def _offload(context: Context, policy: Any) -> None:
 
 
 MODES = (
-    Mode("fsdp2", "FSDP2: parameters, gradients and optimizer split", full),
-    Mode("fsdp2-no-reshard", "FSDP2 that keeps gathered parameters until the backward", no_reshard),
-    Mode("fsdp2-bf16", "FSDP2 in mixed precision: bf16 parameters, fp32 sums", mixed),
-    Mode("fsdp2-hsdp", "FSDP2 within replicas (HSDP)", hybrid, min_world=2),
-    Mode("fsdp2-checkpointing", "FSDP2 with activation checkpointing", checkpointed),
-    Mode("fsdp2-offload", "FSDP2 with shards in the memory of the CPU", offload),
+    Mode("fsdp2", "FSDP2: parameters, gradients and optimizer split", full, SHARDED),
+    Mode("fsdp2-no-reshard", "FSDP2 that keeps gathered parameters until the backward", no_reshard, SHARDED),
+    Mode("fsdp2-bf16", "FSDP2 in mixed precision: bf16 parameters, fp32 sums", mixed, SHARDED_SHORT),
+    Mode("fsdp2-hsdp", "FSDP2 within replicas (HSDP)", hybrid, SHARDED, min_world=2),
+    Mode("fsdp2-checkpointing", "FSDP2 with activation checkpointing", checkpointed, SHARDED),
+    Mode("fsdp2-offload", "FSDP2 with shards in the memory of the CPU", offload, SHARDED),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from .. import model as models
 from ..launched import LaunchedContext
 from ..mode import Launch, LaunchPlan, Mode
+from ..tolerance import EXACT, PLAIN, Proof, usual
 
 ORDER = 240
 
@@ -79,11 +80,17 @@ def _needs(_: int, backend: str, device: str) -> str:
     return "horovod gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
 
 
+_AVERAGED = Proof(
+    "two steps of SGD: parameters, the mean loss, gradients, on every rank",
+    PLAIN,
+    (EXACT, *usual("before", "loss", "grad", "param")),
+)
 MODES = (
     Mode(
         "horovod",
         "Horovod, by horovodrun",
         data_parallel,
+        _AVERAGED,
         full=True,
         slow=2.0,
         launch=Launch(_command, packages=("horovod",), needs=_needs),

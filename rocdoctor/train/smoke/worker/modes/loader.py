@@ -6,6 +6,7 @@ from typing import Any
 
 from ..context import Context
 from ..mode import Mode
+from ..tolerance import EXACT, Proof
 
 ORDER = 80
 _SAMPLES, _SHAPE = 96, (3, 32, 32)
@@ -56,4 +57,9 @@ def loader(context: Context) -> None:
         context.check("value", "how often each sample was read", own, torch.ones(_SAMPLES), tolerance=0.0, step=2)
 
 
-MODES = (Mode("data-loader", "data loader with worker processes and shared memory", loader, full=True),)
+_READ = Proof(
+    "every sample of two epochs, its place in the order, and how often it was read",
+    "samples that only their number gives, in the order that the sampler's seed gives",
+    (EXACT,),
+)
+MODES = (Mode("data-loader", "data loader with worker processes and shared memory", loader, _READ, full=True),)

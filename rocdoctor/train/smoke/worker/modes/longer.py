@@ -14,19 +14,27 @@ from .. import plain, shards
 from ..compare import END_TURN
 from ..context import Context
 from ..mode import Mode
+from ..tolerance import PLAIN, Proof, Tolerance, usual
 from . import ddp, fsdp2
 
 ORDER = 43
 _STEPS, _LAYERS = 4, 2
 _FROZEN = "blocks.0.up.weight"
-# AdamW moves a value by its rate whatever the size of its gradient: where that is next to nothing rounding decides the
-# direction. Values whose gradient was above this share of the largest in each step are compared.
-_CLEAR = 1e-2
-# As a share of a step. Measured with torch 2.13.0, gloo, 2, 3 and 4 ranks, three runs each: 1.7e-3 at most; on GPUs
-# four times as much is allowed, as of gradients. An update that is left out, or its decay, shows 0.1 or more.
-_OF_A_STEP = {"cpu": 2e-2, "cuda": 8e-2}
-# No step of AdamW is longer than this many times the rate: |m| is at most 1.01 sqrt(v) (see plain.doubts).
-_LONGEST = 1.01
+_CLEAR = Tolerance(
+    1e-2,
+    "gradients: above this in each step so far, the value's new parameter is compared",
+    "AdamW moves a value by its rate whatever the size of its gradient: where that is next to nothing, "
+    "rounding decides the direction",
+    unit="of the largest gradient",
+)
+_OF_A_STEP = Tolerance(
+    2e-2,
+    "parameters after a step",
+    "1.7e-3 at most was seen (torch 2.13.0, gloo, 2, 3 and 4 ranks, three runs each); an update that is left out, or "
+    "its decay, shows 0.1 or more",
+    unit="of the learning rate",
+    scaled=True,
+)
 
 
 def _rate(step: int) -> float:
@@ -151,25 +159,16 @@ def _compare_states(
     right: LongStep,
     step: int,
 ) -> None:
-    """The moments, which follow the gradients smoothly, then the parameters where a step is certain.
-
-    Squares have twice the rounding of gradients: 5.4e-7 was seen (torch 2.13.0, gloo, 2, 3 and 4 ranks).
-    """
-    torch, moments = context.torch, 2 * context.limit("grad")
-    for part, whole in (("exp_avg", right.first), ("exp_avg_sq", right.second)):
-        got = {
-            f"{part} of {name}": shards.local_of(state[part])
-            for name, one in named.items()
-            if part in (state := optimizer.state[one])
-        }
-        wanted = {f"{part} of {name}": one for name, one in cut(whole).items()}
-        context.check_all("param", got, wanted, step=step, tolerance=moments, turn=END_TURN - 1, layer="device")
+    """The moments, which follow the gradients smoothly, then the parameters where a step is certain."""
+    torch, first, second = context.torch, cut(right.first), cut(right.second)
+    both = {name: (one, second[name]) for name, one in first.items()}
+    ddp.check_moments(context, "param", named, optimizer.state, both, step=step, turn=END_TURN - 1, layer="device")
     clear, after = cut(right.clear), cut(right.after)
-    limit, rate = _OF_A_STEP[context.device.type], _rate(step)
+    limit, rate = context.limit(_OF_A_STEP), _rate(step)
     for name, one in named.items():
         own = shards.local_of(one)
         held = own.detach().double().cpu()
-        doubt = torch.where(clear[name], limit * rate, 2 * _LONGEST * rate)
+        doubt = torch.where(clear[name], limit * rate, 2 * plain.LONGEST * rate)
         # What rounding decided is set to what is expected: the gradients of the next step depend on it.
         sure = plain.settled(torch, held, after[name], doubt)
         with torch.no_grad():
@@ -238,11 +237,18 @@ def sharded(context: Context) -> None:
     _train(context, inner, named, cut, before, norm_of)
 
 
+_LONGER = Proof(
+    "four steps of AdamW with changing rates and decays, clipping, buffers, tied, frozen and unused weights: loss, "
+    "gradients, their norm, clipped gradients, both moments, parameters",
+    PLAIN,
+    (*usual("loss", "grad"), ddp.MOMENTS, _CLEAR, _OF_A_STEP, plain.LONGEST),
+)
 MODES = (
     Mode(
         "ddp-longer",
         "data parallel: four steps of AdamW, buckets, buffers, tied and frozen weights",
         data_parallel,
+        _LONGER,
     ),
-    Mode("fsdp2-longer", "FSDP2: four steps of AdamW, rates that change, clipping over all shards", sharded),
+    Mode("fsdp2-longer", "FSDP2: four steps of AdamW, rates that change, clipping over all shards", sharded, _LONGER),
 )

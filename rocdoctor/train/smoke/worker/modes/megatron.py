@@ -9,6 +9,7 @@ from .. import torchrun
 from ..compare import BACKWARD_TURN
 from ..launched import LaunchedContext
 from ..mode import Launch, LaunchPlan, Mode
+from ..tolerance import Proof, usual
 
 ORDER = 230
 # Weights as (rows, columns) of torch.nn.functional.linear, and the dimension that is split over the ranks.
@@ -183,11 +184,17 @@ def _needs_gpu(world: int, backend: str, device: str) -> str:
     return words if device == "cpu" else _needs(world, backend, device)
 
 
+_LAYERED = Proof(
+    "two steps of SGD: the embedding, both projections, the loss, gradients and parameters, each rank its own parts",
+    "one process on the same device with torch's own functions in fp32 and whole weights",
+    usual("value", "loss", "grad", "param"),
+)
 MODES = tuple(
     Mode(
         name,
         f"Megatron-core, {title}",
         run,
+        _LAYERED,
         full=True,
         slow=3.0,
         launch=Launch(_command, packages=("megatron-core",), needs=needs, environment=_environment),

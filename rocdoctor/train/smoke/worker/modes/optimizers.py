@@ -14,18 +14,35 @@ from .. import plain
 from ..compare import agreed
 from ..context import Context
 from ..mode import Mode
+from ..tolerance import EXACT, Proof, Tolerance, usual
 
 ORDER = 11
 _SHAPES = ((1,), (37,), (33, 31))
 _STEPS = 4
-# In fp32 each operation rounds by at most 6e-8. Four steps of at most five on a moment: 20 of them, 1.2e-6; a parameter
-# gathers less, as its steps are a hundredth of it. 1.7e-7 was seen (torch 2.13.0, CPU). An update is 1e-2.
-_LIMIT = 2e-6
-# Clipping: the norm over 1,061 elements, in whatever order, then a quotient and a product. 1.4e-7 was seen (the same);
-# the smallest tensor, left out of the norm, changes it by 5.7e-4.
-_CLIPPED = 1e-5
-# Dropout: the scale, its product with the value and with the gradient, each rounded by 6e-8. 3e-8 was seen (the same).
-_SCALED = 1e-6
+# Seen with torch 2.13.0 on the CPU.
+_LIMIT = Tolerance(
+    2e-6,
+    "parameters (as a share of 1, which is the largest) and states of the optimizers",
+    "fp32 rounds an operation by up to 6e-8; four steps of at most five operations on a moment are 20 of them, 1.2e-6, "
+    "and a parameter gathers less. 1.7e-7 was seen; an update is 1e-2",
+)
+_CLIPPED = Tolerance(
+    1e-5,
+    "clipped gradients and their norm",
+    "a norm over 1,061 elements in whatever order, a quotient and a product; 1.4e-7 was seen. The smallest tensor, "
+    "left out of the norm, changes it by 5.7e-4",
+)
+_SCALED = Tolerance(
+    1e-6,
+    "what dropout keeps, and its gradient",
+    "the scale and its product are each rounded by 6e-8; 3e-8 was seen",
+)
+_FAR = Tolerance(
+    6.0,
+    "how many values dropout keeps",
+    "a binomial distribution is farther from its mean once in 5e8",
+    unit="standard deviations",
+)
 _BETAS, _EPSILON = (0.9, 0.95), 1e-8
 
 Formula = Callable[[dict[str, Any], Any, Any, float, float], Any]
@@ -147,8 +164,7 @@ def dropout(context: Context) -> None:
         got.backward(torch.full_like(got, 3.0))
         kept = got.detach() != 0
         count = int(kept.sum())
-        # Six standard deviations of a binomial distribution: once in 5e8.
-        far = 6 * math.sqrt(size * share * (1 - share))
+        far = _FAR * math.sqrt(size * share * (1 - share))
         words = f"keeps {count} of {size} values, not about {size * (1 - share):.0f}"
         context.expect("local", "dropout", abs(count - size * (1 - share)) < far, words, layer="device")
         scaled = kept.double() / (1 - share)
@@ -208,7 +224,24 @@ def chance(context: Context) -> None:
     evaluation(context)
 
 
+_STEPPED = Proof(
+    "four steps of SGD, Adam and AdamW on gradients that are given, with rates and decays that change: parameters and "
+    "all states; gradients clipped to a norm",
+    "the published formulas of the optimizers in double precision",
+    (_LIMIT, _CLIPPED),
+)
+_DRAWN = Proof(
+    "what dropout drops, keeps and scales, forward and backward; random numbers of ranks; a model in evaluation",
+    "the same scale in double precision; one seed gives the same numbers on most ranks, other seeds give others; the "
+    "model from published formulas",
+    (EXACT, _SCALED, _FAR, *usual("local")),
+)
 MODES = (
-    Mode("optimizers", "SGD, Adam and AdamW against their formulas: plain, foreach, fused; clipping", optimizers),
-    Mode("dropout", "dropout, random numbers of ranks, evaluation", chance),
+    Mode(
+        "optimizers",
+        "SGD, Adam and AdamW against their formulas: plain, foreach, fused; clipping",
+        optimizers,
+        _STEPPED,
+    ),
+    Mode("dropout", "dropout, random numbers of ranks, evaluation", chance, _DRAWN),
 )

@@ -271,6 +271,7 @@ def _mode(name: str, words: str, schedule: str, rounds: int = 1, shape: str = "l
         name,
         f"pipeline parallel, {words}",
         partial(run, name=schedule, rounds=rounds, shape=shape),
+        flows.FLOWN,
         full=full,
         min_world=2,
     )

@@ -240,6 +240,8 @@ def sequence_parallel(context: Context) -> None:
 
 
 MODES = (
-    Mode("tensor-parallel", "tensor parallel (column- and row-wise projections)", tensor_parallel),
-    Mode("sequence-parallel", "tensor parallel with a split sequence between projections", sequence_parallel),
+    Mode("tensor-parallel", "tensor parallel (column- and row-wise projections)", tensor_parallel, flows.FLOWN),
+    Mode(
+        "sequence-parallel", "tensor parallel with a split sequence between projections", sequence_parallel, flows.FLOWN
+    ),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import torchrun
 from ..mode import Launch, Mode, ModeNotApplicable
+from ..tolerance import Proof
 
 ORDER = 250
 
@@ -28,6 +29,7 @@ MODES = (
         "torchtitan",
         "torchtitan",
         _never,
+        Proof("nothing: the mode says why it is not tried", "nothing", ()),
         full=True,
         launch=Launch(torchrun.command, packages=("torchtitan",), needs=_needs),
     ),
