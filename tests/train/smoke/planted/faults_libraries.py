@@ -71,6 +71,17 @@ def _sum_for_product(original: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, **
     return original(tensor, dist.ReduceOp.SUM if op == dist.ReduceOp.PRODUCT else op, **more)
 
 
+def _sum_for_avg(original: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, **more: Any) -> Any:
+    return original(tensor, dist.ReduceOp.SUM if op == dist.ReduceOp.AVG else op, **more)
+
+
+def _short_mean(original: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, **more: Any) -> Any:
+    """Each part times 1/n, which is off by 2^-12."""
+    if op == dist.ReduceOp.AVG:
+        tensor.mul_(torch.tensor(1.0 / dist.get_world_size() + 2.0**-12)).mul_(dist.get_world_size())
+    return original(tensor, op, **more)
+
+
 def _or_for_xor(original: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, **more: Any) -> Any:
     return original(tensor, dist.ReduceOp.BOR if op == dist.ReduceOp.BXOR else op, **more)
 
@@ -327,6 +338,8 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "scatter-shifted": _collective("reduce_scatter_tensor", _shifted_by_eight),
     "exchange-shifted": _collective("all_to_all_single", _shifted_by_eight),
     "sum-for-product": _collective("all_reduce", _sum_for_product),
+    "sum-for-avg": _collective("all_reduce", _sum_for_avg),
+    "short-mean": _collective("all_reduce", _short_mean),
     "or-for-xor": _collective("all_reduce", _or_for_xor),
     "layout-lost": _collective("all_reduce", _layout_lost),
     "offset-lost": _collective("all_reduce", _offset_lost),

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import model as models
 from .. import plain
-from ..compare import agreed
+from ..compare import END_TURN, agreed
 from ..context import Context
 from ..mode import Mode
 from ..tolerance import EXACT, FP32, PLAIN, TRAINED, Proof, Tolerance, usual
@@ -173,8 +173,15 @@ def zero1(context: Context) -> None:
     optimizer = ZeroRedundancyOptimizer(model.parameters(), context.torch.optim.AdamW, lr=1e-3)
     split: Any = getattr(optimizer, "_partition_parameters", lambda: [[]] * context.world)()
     mine = {id(one) for group in split[context.rank] for one in group["params"]}
-    owned = [models.plain_name(name) for name, one in model.named_parameters() if id(one) in mine]
-    ddp.train(context, model, optimizer, kind="adamw", owned=owned)
+    named = {models.plain_name(name): one for name, one in model.named_parameters() if id(one) in mine}
+
+    def after(step: int) -> None:
+        moments = context.reference("adamw").moments[step]
+        right = {name: moments[name] for name in named}
+        place: dict[str, Any] = {"step": step, "turn": END_TURN - 2, "layer": "device"}
+        ddp.check_moments(context, "param", named, optimizer.optim.state, right, **place)
+
+    ddp.train(context, model, optimizer, kind="adamw", owned=list(named), after=after)
     held = sum(
         value.numel() for state in optimizer.optim.state.values() for name, value in state.items() if name == "exp_avg"
     )
@@ -324,7 +331,7 @@ MODES = (
     Mode("ddp-powersgd", "data parallel, gradients compressed by PowerSGD", powersgd, _LOSSY),
     Mode("post-local-sgd", "replicas that are averaged every second step", post_local_sgd, _AVERAGED),
     Mode(
-        "zero-1", "ZeRO-1: the optimizer's state split over the ranks", zero1, TRAINED.but(plain.LONGEST)
+        "zero-1", "ZeRO-1: the optimizer's state split over the ranks", zero1, TRAINED.but(ddp.MOMENTS, plain.LONGEST)
     ),
     Mode("ddp-autocast", "data parallel under bf16 autocast", autocast, _SAME_AUTOCAST),
     Mode("ddp-grad-scaler", "data parallel with a gradient scaler", grad_scaler, _SCALED),
