@@ -52,4 +52,5 @@ def _finding(one: Applied) -> Finding:
         explains=told.explains,
         confidence=told.confidence,
         finer=told.finer,
+        of_table=True,
     )

@@ -154,6 +154,7 @@ def finding(
     finer: str = "",
     undecided: bool = False,
     decides: bool = False,
+    of_table: bool = False,
 ) -> Finding:
     """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
     return Finding(
@@ -170,6 +171,7 @@ def finding(
         finer,
         undecided,
         decides,
+        of_table,
     )
 
 

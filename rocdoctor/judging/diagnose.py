@@ -23,7 +23,6 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Verdict
 
 _MOST_OPEN = 3  # causes
-_OF_TABLES = "known-message"  # the check that says what rows of the message tables say
 
 
 def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
@@ -118,7 +117,7 @@ def _verdict_order(verdict: Verdict) -> tuple[bool, int, int, bool, str]:
     found = verdict.finding
     assert found is not None
     severity, confidence = SEVERITIES.index(found.severity), CONFIDENCES.index(found.confidence)
-    return (found.confidence == "possible", severity, confidence, verdict.check == _OF_TABLES, verdict.check)
+    return (found.confidence == "possible", severity, confidence, found.of_table, verdict.check)
 
 
 def _order(one: Cause) -> tuple[int, int, bool, int, str]:

@@ -89,7 +89,8 @@ class Finding:
     ``confidence`` follows the evidence: certain when read from the machine, likely when inferred, possible from prose.
     ``finer`` is an id of ``finer`` in causes.yaml, which says more precisely what the cause is. ``undecided``: one of
     several causes that a symptom leaves, the most probable first; it counts only where nothing else was found.
-    ``decides``: it rests on a comparison of two conditions, and goes before others that are as sure.
+    ``decides``: it rests on a comparison of two conditions, and goes before others that are as sure. ``of_table``: a row
+    of the message tables says it; a check of its own speaks over it.
     """
 
     severity: Severity
@@ -105,6 +106,7 @@ class Finding:
     finer: str = ""
     undecided: bool = False
     decides: bool = False
+    of_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocdoctor.judging.diagnose import rank, settled
@@ -11,7 +13,7 @@ from rocdoctor.model.subject import MACHINE
 
 def _verdict(check: str, severity: Severity, confidence: str) -> Verdict:
     found = Finding(severity, f"{check} says", (), None, cause="wsl-unsupported", confidence=confidence)  # type: ignore[arg-type]
-    return Verdict(check, MACHINE, "fail", found)
+    return Verdict(check, MACHINE, "fail", replace(found, of_table=check == "a-row"))
 
 
 @pytest.mark.parametrize(
@@ -19,7 +21,7 @@ def _verdict(check: str, severity: Severity, confidence: str) -> Verdict:
     [
         (("wsl", "warning", "likely"), ("a-guess", "error", "possible")),
         (("wsl", "error", "likely"), ("a-note", "warning", "certain")),
-        (("wsl", "warning", "possible"), ("known-message", "warning", "possible")),
+        (("wsl", "warning", "possible"), ("a-row", "warning", "possible")),
         (("wsl", "warning", "certain"), ("a-note", "warning", "likely")),
     ],
     ids=["surer-than-possible", "graver", "a-check-of-its-own", "surer"],
