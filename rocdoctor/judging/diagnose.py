@@ -17,6 +17,7 @@ from dataclasses import replace
 from rocdoctor.judging.certainty import capped
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.next_steps import next_steps
+from rocdoctor.judging.prose import weighed
 from rocdoctor.judging.running import run_check
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.facts import Machine
@@ -33,7 +34,7 @@ def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] 
 
 def _sure(machine: Machine, verdict: Verdict) -> Verdict:
     found = verdict.finding
-    return verdict if found is None else replace(verdict, finding=capped(machine, found))
+    return verdict if found is None else weighed(machine, replace(verdict, finding=capped(machine, found)))
 
 
 def settled(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from rocdoctor.model.change import Change
@@ -33,6 +33,7 @@ class Evidence:
     source: str
     line: int | None = None
     voice: str = "program"  # of pasted text: "words" of the writer, or of a "reply"
+    kind: str = field(default="", compare=False)  # of a message in pasted text, by its table
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ class Finding:
     ``confidence`` follows the evidence: certain when read from the machine, likely when inferred, possible from prose.
     ``finer`` is an id of ``finer`` in causes.yaml, which says more precisely what the cause is. ``undecided``: one of
     several causes that a symptom leaves, the most probable first; it counts only where nothing else was found.
-    ``decides``: it rests on a comparison of two conditions, and goes before others that are as sure. ``of_table``: a row
-    of the message tables says it; a check of its own speaks over it.
+    ``decides``: it rests on a comparison of two conditions, and goes before others that are as sure. ``of_table``: a
+    row of the message tables says it; a check of its own speaks over it.
     """
 
     severity: Severity

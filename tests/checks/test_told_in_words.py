@@ -52,6 +52,14 @@ def _verdicts(text: str) -> tuple[Verdict, ...]:
     return diagnosed(text).verdicts
 
 
+def _lines(name: str) -> list[str]:
+    return (TEXTS / "told" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+
+
+def _blamed(text: str) -> list[Cause]:
+    return [one for one in diagnosed(text).causes if one.cause != "not-environment"]
+
+
 def test_a_comparison_names_its_cause_as_possible() -> None:
     (verdict,) = judge("told-in-words", _machine(_ROOT))
     found = verdict.finding
@@ -131,16 +139,19 @@ def test_whole_texts_in_which_nobody_has_this_trouble() -> None:
 
 
 def test_a_sound_machine_beside_another_trouble() -> None:
-    """More of them in tests/texts/healthy (told-*); of these the rows for messages say something."""
-    lines = (TEXTS / "told" / "sound.txt").read_text(encoding="utf-8").splitlines()
-    assert len(lines) >= 120
-    blamed = [
-        (text, one.finding.message)
-        for text in (*_SOUND, *lines)
-        for one in _verdicts(text)
-        if one.check == "told-in-words" and one.finding is not None
-    ]
-    assert blamed == []
+    """No check blames any of them (more in tests/texts/healthy, told-*); a matter of the own code may be named."""
+    lines, still = _lines("sound"), set(_lines("blamed_still"))
+    assert len(lines) >= 180
+    texts = [text for text in (*_SOUND, *lines) if text not in still]
+    assert [(text, one.check, one.message) for text in texts for one in _blamed(text)] == []
+
+
+def test_sound_machines_that_are_blamed_still_are_warned_of_only() -> None:
+    """Known to be wrong: trouble of something without a known name, or "0 errors", is taken for the machine's."""
+    for text in _lines("blamed_still"):
+        found = _blamed(text)
+        assert {(one.severity, one.confidence) for one in found} == {("warning", "possible")}, text
+        assert "told-in-words" not in {one.check for one in found}, text
 
 
 def test_words_of_relief_on_one_side_are_not_the_end_of_a_report() -> None:

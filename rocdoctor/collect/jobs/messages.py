@@ -51,7 +51,7 @@ def _statements(host: Host) -> tuple[Message, ...]:
     """What the writer tells in sentences: each kind once, at the sentence that carries it."""
     if "sentences" not in host.available():
         return ()
-    from rocdoctor.knowledge.messages.told import NO_REPORT, TROUBLE, report_marks, told_grammar, told_kinds
+    from rocdoctor.knowledge.messages.told import NO_REPORT, SOUND, TROUBLE, report_marks, told_grammar, told_kinds
     from rocdoctor.parsers.own.told_words import parse_sentence_lines
     from rocdoctor.parsers.prose.claims import claims_in
     from rocdoctor.parsers.prose.sentences import sentences_in
@@ -65,7 +65,9 @@ def _statements(host: Host) -> tuple[Message, ...]:
         return (Message(NO_REPORT, first.line, first.text, {}, "now", narrated=True),)
     trouble = trouble_in(told, report_marks())
     if trouble is None:
-        return ()
+        tells = (one for one in claims if one.voice == "tells")
+        sound = next((one.sentence for one in tells if "good" in one.outcomes), None)
+        return (Message(SOUND, sound.line, sound.text, {}, "now", narrated=True),) if sound is not None else ()
     sentence = claims[trouble].sentence
     found = [Message(TROUBLE, sentence.line, sentence.text, {}, "now", narrated=True)]
     for kind in told_kinds():

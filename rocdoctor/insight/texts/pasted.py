@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.judging.check import Selector, quote
@@ -35,7 +36,7 @@ def said(machine: Machine, *kinds: str) -> tuple[Message, ...]:
 
 def shown(messages: Sequence[Message]) -> tuple[Evidence, ...]:
     """The first messages as evidence."""
-    return tuple(quote(SOURCE, message.text, message.line) for message in messages[:_SHOWN])
+    return tuple(replace(quote(SOURCE, one.text, one.line), kind=one.kind) for one in messages[:_SHOWN])
 
 
 def first_value(messages: Sequence[Message], *names: str) -> str | None:

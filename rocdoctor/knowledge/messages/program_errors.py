@@ -72,6 +72,11 @@ def message_kinds() -> Mapping[str, MessageKind]:
     }
 
 
+def told_by_people(kind: str) -> bool:
+    """Whether a kind of text is what people say in their own words, and no program prints."""
+    return kind.startswith(("prose-", "said-", "people-", "sign-", "works-as-root"))
+
+
 def _signature(entry: Mapping[str, Any]) -> Signature:
     return Signature(entry["kind"], "note", entry["means"], tuple(_wording(entry, text) for text in entry["texts"]))
 

@@ -18,6 +18,9 @@ NO_REPORT = "told-no-report"
 TROUBLE = "told-trouble"
 """A sentence tells of trouble of the machine that is there."""
 
+SOUND = "told-sound"
+"""A sentence tells that the machine works, and none of trouble of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToldAnswer:

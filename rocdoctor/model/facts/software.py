@@ -150,11 +150,13 @@ class Message:
 class Told:
     """What a pasted text says in all: ``words`` (lower case) with how often and the line of the first, and sentences.
 
-    Neither holds pages of advice or replies of others; ``sentences`` are the writer's own.
+    Neither holds pages of advice or replies of others; ``sentences`` are the writer's own. ``alone``: the text holds
+    nothing but sentences: no output, command or filled-in form.
     """
 
     words: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     sentences: tuple[str, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
