@@ -32,11 +32,12 @@ _NAME = regex(
 )
 # The same behind a variable that is set for it (LC_ALL=C x), and as what another program is told to start.
 _NAME_BEHIND = regex(
-    r"(?:(?<![\w.-])\w+=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';&|()]*)"
+    r"(?:(?<![\w.-])\w{1,80}=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s\"';&|()]{0,200})"
     r"|\b(?:env|sudo|exec|nice|xargs|timeout|setsid|ionice|stdbuf|taskset|numactl|chrt|flock|chroot|unshare|nsenter)"
-    r"(?:[ \t]+(?:[-+]\S*|\d\S*|/\S*|\w+=\S*)){0,8})[ \t]+(?=([\w.+-]+)" + _END + ")"
+    r"(?:[ \t]{1,8}(?:[-+]\S{0,200}|\d\S{0,200}|/\S{0,200}|[A-Za-z_]\w{0,80}=\S{0,200})){0,8})"
+    r"[ \t]{1,8}(?=([\w.+-]+)" + _END + ")"
 )
-_LIST = regex(r"\bfor[ \t]+\w+[ \t]+in[ \t]+([^;\n]+)")
+_LIST = regex(r"\bfor[ \t]+\w+[ \t]+in[ \t]+([^;\s][^;\n]*)")
 # Read by a shell as its own code, whether it may be run or not; a name without a folder is looked up as programs are.
 _SOURCED = regex(
     r"(?:^|[;&|({]|\b(?:then|do|else)\b)[ \t]*(?:\.|source)[ \t]+[\"']?(?:([\w.+-]+)|(/[\w.+@/-]+))" + _END,
