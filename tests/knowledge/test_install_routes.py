@@ -198,11 +198,12 @@ def test_what_follows_from_older_pages_is_said() -> None:
     [
         ("6.8.0-71-generic", "linux-headers-6.8.0-71-generic linux-modules-extra-6.8.0-71-generic"),
         ("6.14.0-29-generic", "linux-headers-6.14.0-29-generic linux-modules-extra-6.14.0-29-generic"),
-        ("6.17.0-14-generic", "linux-headers-6.17.0-14-generic"),
+        ("6.17.0-14-generic", "linux-headers-6.17.0-14-generic linux-modules-extra-6.17.0-14-generic"),
+        ("6.17.0-1012-oem", "linux-headers-6.17.0-1012-oem"),
         ("7.0.0-22-generic", "linux-headers-7.0.0-22-generic"),
     ],
 )
-def test_ubuntu_kernels_have_extra_modules_up_to_6_14(kernel: str, packages: str) -> None:
+def test_ubuntu_kernels_have_extra_modules_before_7_0(kernel: str, packages: str) -> None:
     driver = install.packaged_driver(found("ubuntu 24.04"), "gfx942", kernel=kernel)
     assert driver is not None
     lines = [" ".join(one) for step in driver.steps for one in step.run]

@@ -321,7 +321,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     route = routes[name] if name in routes else routes[found.key]
     instead = table["driver"]["instead"].get(found.values.get("el", ""), {})
     in_one = table["driver"]["modules_in_one"]
-    whole = base == "ubuntu" and bool(kernel) and not modules_apart(kernel)
+    whole = base == "ubuntu" and bool(kernel) and not modules_apart(kernel, found.key)
     if whole:
         instead = {**instead, **in_one["instead"]}
     # Modules are enabled where a system is registered, and what is built on it has their packages without that.

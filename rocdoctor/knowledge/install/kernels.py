@@ -70,9 +70,12 @@ def kernel_values(kernel: str) -> dict[str, str]:
     return {"debkernel": like[1] if like else "amd64"} | ({"kernel": kernel} if kernel else {})
 
 
-def modules_apart(kernel: str) -> bool:
-    """Whether Ubuntu has modules of this kernel in a package apart (linux-modules-extra), as older ones have."""
-    return numbers(kernel)[:2] < numbers(load_table("install")["driver"]["modules_in_one"]["from"])
+def modules_apart(kernel: str, key: str) -> bool:
+    """Whether this Ubuntu (``ubuntu 24.04``) has modules of this kernel in a package apart, linux-modules-extra."""
+    in_one = load_table("install")["driver"]["modules_in_one"]
+    if kernel.rpartition("-")[2] in in_one["kinds"]:
+        return False
+    return numbers(kernel)[:2] < numbers(in_one["sooner"].get(key, in_one["from"]))
 
 
 def at_least(release: str) -> str:

@@ -34,7 +34,7 @@ def package_exists(found: Distribution, package: str) -> bool | None:
     if package in archive["has"] or package in table["common"].get(found.manager, {"has": []})["has"]:
         return True
     extra = re.fullmatch(r"linux-modules-extra-([0-9]\S+)", package)
-    if extra and not modules_apart(extra[1]):
+    if extra and not modules_apart(extra[1], found.key):
         return False
     if any(re.fullmatch(re.escape(stem) + r"[0-9]\S+", package) for stem in table["stems"].get(found.manager, ())):
         return True

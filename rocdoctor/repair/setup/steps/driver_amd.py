@@ -364,8 +364,8 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
     if package is not None and package.section:
         notes.append(f"{package.package} stands in the section {package.section} of the archive.")
     extra = f"linux-modules-extra-{situation.kernel}"
-    generic = situation.kernel.endswith("-generic") and install.modules_apart(situation.kernel)
-    if found is not None and found.id == "ubuntu" and generic:
+    generic = situation.kernel.endswith("-generic")
+    if generic and found is not None and found.id == "ubuntu" and install.modules_apart(situation.kernel, found.key):
         first = [packages_action(found.manager, "install", extra), *first]
         notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
     actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
