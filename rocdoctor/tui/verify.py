@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.host.base import Answer, Host, Kind, run
+from rocdoctor.host.live.patience import TORCH_S, imports_torch
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.tui.findings.details import reads_itself
@@ -83,6 +84,11 @@ class VerifyPlan:
     before: tuple[str, ...] = ()
 
     @property
+    def patience_words(self) -> str:
+        """How long the command may take, where that is longer than usual; "" otherwise."""
+        return torch_words(self.command) if self.argv else ""
+
+    @property
     def asks_first(self) -> bool:
         """Whether the person should read something, and press the key again."""
         return self.way in ("program", "shell") or bool(self.before)
@@ -132,6 +138,11 @@ def plain_argv(command: str) -> tuple[str, ...]:
     first, rest = _LOOKING[argv[0]]
     looks = [re.fullmatch(first if number == 0 else rest, one) for number, one in enumerate(argv[1:])]
     return argv if all(looks) else ()
+
+
+def torch_words(command: str) -> str:
+    """What to say of a command that imports torch; "" for any other."""
+    return f"It imports torch: that may take a while, and has {TORCH_S:g} s." if imports_torch(command) else ""
 
 
 @dataclass(slots=True)

@@ -230,7 +230,7 @@ class LiveHost:
                 return pending
             pending = self._pending[question] = _Pending()
         if question.startswith(_SLOW):
-            pending.limit_s = self.patience.program_limit_s()
+            pending.limit_s = self.patience.program_limit_s(question)
             target = self._slow(question.split(" ", 1)[0])
             if not _start(self._slot, target, question, pending):  # one after the other then
                 self._slot(target, question, pending)
@@ -323,7 +323,7 @@ class LiveHost:
         """The program of a question is found and begins now: how long it may take."""
         pending = self._pending.get(question)
         if pending is None:  # forgotten meanwhile
-            return self.patience.program_limit_s()
+            return self.patience.program_limit_s(question)
         pending.runs = True
         return pending.limit_s
 

@@ -13,8 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from rocdoctor.model.lazy_re import regex
+
 _T = TypeVar("_T")
 DEADLINE_S = 5.0
+# Importing torch reads gigabytes: seconds from a disk, far more from a cold or a network disk, or on a busy machine.
+# (A judgement: nobody states how long it may take.)
+TORCH_S = 60.0
+_IMPORTS_TORCH = regex(r"(?:run )?(?:\S*/)?python[\d.]*[dmt]? -c [^\n]*\b(?:import|from) [\w., ]*\btorch")
 # What all waits after the first may take together, and the part of what is left that one of them gets.
 _MORE_S = 1.0
 _PART = 4
@@ -53,10 +59,10 @@ class Patience:
         most = _KNOWN_S if known else _MOST_S
         return min(self.whole_s, max(_LEAST_S, min(most, self._left_s / _PART)))
 
-    def program_limit_s(self) -> float:
-        """How long a program that begins now may take."""
+    def program_limit_s(self, question: str = "") -> float:
+        """How long a program that begins now may take; longer where its question says that it imports torch."""
         if self._ends is None:
-            return self.whole_s
+            return max(self.whole_s, TORCH_S) if imports_torch(question) else self.whole_s
         return min(self.whole_s, max(_PROGRAM_S, self._ends - time.monotonic()))
 
     def hung(self, place: str, waited_s: float) -> None:
@@ -90,6 +96,11 @@ class Patience:
     def sick(self) -> bool:
         """Whether something has hung."""
         return self._ends is not None
+
+
+def imports_torch(command: str) -> bool:
+    """Whether a command, or the question that runs it, is one line of Python that imports torch."""
+    return bool(_IMPORTS_TORCH.match(command))
 
 
 RUN = Patience(DEADLINE_S)

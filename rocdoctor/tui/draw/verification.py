@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.text import Text
 
 from rocdoctor.host.base import Answer
+from rocdoctor.host.live.patience import imports_torch
 from rocdoctor.judging.subjects import is_whole, subject_parts
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import clean, one_line
@@ -36,6 +37,7 @@ def asking(plan: VerifyPlan) -> Text:
     elif plan.way == "program":
         text.append("  Press v again to run this here, and then the check:\n")
         text.append(f"      {clean(plan.command)}", style="bold")
+        text.append(f"\n  {plan.patience_words}" if plan.patience_words else "")
     elif plan.way == "shell":
         text.append("  This is for a shell, or for you to do (copied to the clipboard):\n")
         text.append(f"      {clean(plan.command)}\n", style="bold")
@@ -52,6 +54,8 @@ def running(plan: VerifyPlan, progress: VerifyProgress) -> Text:
     text.append(f"{progress.seconds:.0f} s, {progress.asked} questions asked (Escape cancels)", style="not bold")
     if progress.waiting:
         text.append(f"\n  now: {one_line(progress.waiting)[:200]}", style="not bold dim")
+        if plan.patience_words and imports_torch(progress.waiting):
+            text.append(f"\n  {plan.patience_words}", style="not bold dim")
     return text
 
 

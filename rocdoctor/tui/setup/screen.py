@@ -20,9 +20,9 @@ from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look, plan_of_today
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.setup.step_verify import Verified, verify_step
+from rocdoctor.tui.setup.step_verify import Verified, program_of, verify_step
 from rocdoctor.tui.style import STATE_STYLE
-from rocdoctor.tui.verify import VerifyProgress
+from rocdoctor.tui.verify import VerifyProgress, torch_words
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.options import Options
 
@@ -148,7 +148,7 @@ class SetupPage(Page):
         if self._verifying is not None and self._verifying.running:
             self.notify("a verification is running; x cancels it")
             return
-        self._verified[step.id] = Text("Verifying: asking the machine again (x cancels) ...", style="italic")
+        self._verified[step.id] = verifying(step)
         self._show_step()
         progress = self._progress = VerifyProgress()
         fresh = self.rocdoctor.again_host
@@ -218,6 +218,14 @@ def _detail(plan: SetupPlan, step: Step, verified: Text | None, width: int) -> T
     text.append("\n".join(lines(step_blocks(plan, step, sudo=_sudo(), verbose=True, whole=True), width)))
     for note in plan.notes:
         text.append("\n\n" + "\n".join(wrap(f"note: {one_line(note)}", width, "", "      ")))
+    return text
+
+
+def verifying(step: Step) -> Text:
+    """What stands there while a verification runs."""
+    text = Text("Verifying: asking the machine again (x cancels) ...", style="italic")
+    if step.verify is not None and program_of(step) and (words := torch_words(step.verify.command)):
+        text.append(f"\n{words}")
     return text
 
 

@@ -266,3 +266,10 @@ def test_looking_who_can_change_an_interpreter_is_not_taken_for_its_hanging(monk
     looked.set()
     assert answer.status == "failed"
     assert "was not run: root runs only what nobody else can change" in answer.note
+
+
+def test_a_program_that_imports_torch_is_waited_for_longer() -> None:
+    host = LiveHost(5.0)
+    usual, longer = "run rocdoctor-no-such-program", "run /nonexistent/python3 -c 'import torch'"
+    assert {host.ask(usual).status, host.ask(longer).status} == {"absent"}
+    assert (host._pending[usual].limit_s, host._pending[longer].limit_s) == (5.0, 60.0)

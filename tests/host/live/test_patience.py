@@ -10,7 +10,7 @@ import pytest
 from rocdoctor.host.live import patience as patience_room
 from rocdoctor.host.live import programs
 from rocdoctor.host.live.live_host import left_s
-from rocdoctor.host.live.patience import Patience, each_within, within
+from rocdoctor.host.live.patience import TORCH_S, Patience, each_within, within
 from tests.sick.kit import GIVE_UP_S
 
 
@@ -48,6 +48,21 @@ def test_a_program_that_begins_later_gets_what_is_left_of_the_run() -> None:
     patience = Patience(60.0)
     patience.hung("/home", 60.0)
     assert patience.program_limit_s() == 1.0
+
+
+def test_only_a_command_that_imports_torch_has_a_longer_limit() -> None:
+    patience = Patience(5.0)
+    for command in (
+        "run python3 -c 'import torch; print(torch.version.hip)'",
+        "run /opt/venv/bin/python3.12 -c 'import numpy, torch'",
+        "run python3 -c 'from torch import nn'",
+    ):
+        assert patience.program_limit_s(command) == TORCH_S > 5.0, command
+    for command in ("run rocminfo", "run python3 -c 'import numpy'", "run python3 -c 'print(1)'", "run grep torch x"):
+        assert patience.program_limit_s(command) == 5.0, command
+    assert Patience(90.0).program_limit_s("run python3 -c 'import torch'") == 90.0
+    patience.hung("/sys/a", 5.0)  # the machine is sick: nothing is waited for that long
+    assert patience.program_limit_s("run python3 -c 'import torch'") < 5.0
 
 
 def test_a_new_run_has_its_whole_patience_again() -> None:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import Answer, Host, run
 from rocdoctor.host.evidence.capture import CaptureHost
 from rocdoctor.model.finding import Effective, Evidence, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
@@ -285,3 +285,14 @@ def test_progress_names_the_question_that_is_waited_for() -> None:
     text = running(VerifyPlan("check", "x", "hot"), progress).plain
     assert "12 questions asked (Escape cancels)" in text
     assert "now: run amd-smi static --json" in text
+
+
+def test_the_longer_limit_of_a_torch_import_is_said_before_and_while_it_runs() -> None:
+    plan = plan_for(_row('python3 -c "import torch; print(torch.__version__)"'), "live")
+    progress = VerifyProgress()
+    progress.waiting = run(*plan.argv)
+    said = "It imports torch: that may take a while, and has 60 s."
+    assert said in asking(plan).plain and said in running(plan, progress).plain
+    progress.waiting = "run rocminfo"  # by now the check asks, and each of its questions has the usual limit
+    assert said not in running(plan, progress).plain
+    assert "torch" not in asking(plan_for(_row("rocminfo"), "live")).plain

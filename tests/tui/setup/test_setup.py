@@ -15,7 +15,8 @@ from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import OperatingSystem
 from rocdoctor.model.finding import Diagnosis
-from rocdoctor.repair.setup.plan import Goal, SetupPlan
+from rocdoctor.model.shell_command import ShellCommand
+from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step, Verify
 from rocdoctor.tui import look
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.setup import screen
@@ -172,3 +173,10 @@ def test_verify_looks_at_the_machine_anew() -> None:
         return [step.id for step in page.plan.steps if step.state == "done"]
 
     assert "device-access" in driven(host, verify, (120, 50))
+
+
+def test_the_longer_limit_of_a_torch_import_is_said_while_it_runs() -> None:
+    torch = Verify(command=ShellCommand("python3 -c 'import torch'"))
+    step = Step("torch", "Install torch", "todo", "It is not there.", verify=torch)
+    assert "It imports torch: that may take a while, and has 60 s." in screen.verifying(step).plain
+    assert "torch" not in screen.verifying(replace(step, verify=None)).plain
