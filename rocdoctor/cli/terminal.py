@@ -52,9 +52,17 @@ def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
         return ["tui", *rest], ""
     piped = no_terminal()
     if piped:
-        return ["check", *rest], piped if chosen else ""
+        return ["check", *_without_theme(rest)], piped if chosen else ""
     why = no_screens()
-    return (["check", *rest], why) if why else (["tui", *rest], "")
+    return (["check", *_without_theme(rest)], why) if why else (["tui", *rest], "")
+
+
+def _without_theme(arguments: list[str]) -> list[str]:
+    """For a report, which has no theme."""
+    at = next((at for at, one in enumerate(arguments) if one.split("=")[0] == "--theme"), None)
+    if at is None:
+        return arguments
+    return arguments[:at] + arguments[at + (1 if "=" in arguments[at] else 2) :]
 
 
 def _names_format(option: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,9 +17,11 @@ from textual.screen import Screen
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import ShownCells, changed_only, erases_in_colour
+from rocdoctor.tui.config import ACTIONS, ANSI, Config, theme_named, theme_names
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
@@ -84,10 +87,11 @@ class RocdoctorApp(Session):
         Binding("q", "quit", "Quit"),
     ]
 
-    def __init__(self, host: Host, again: Callable[[], Host] | None = None) -> None:
+    def __init__(self, host: Host, again: Callable[[], Host] | None = None, config: Config | None = None) -> None:
         """``again`` opens the host anew, for a second look at a machine; without it the same host is judged again."""
         super().__init__()
         self.host = host
+        self.config = config or Config()
         self.drawn = False
         self._again = again or (lambda: self.host)
         self._before: list[tuple[Host, Callable[[], Host]]] = []
@@ -105,6 +109,7 @@ class RocdoctorApp(Session):
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
         self.ansi_theme_light = _named_colours(self.ansi_theme_light, ON_LIGHT)
+        self._odd = [*self.config.problems, *self._as_liked()]
 
     def on_mount(self) -> None:
         """Ask after the first frame."""
@@ -113,6 +118,20 @@ class RocdoctorApp(Session):
         self.app_resume_signal.subscribe(self, lambda _: self._shown_cells.forget(), immediate=True)
         self.call_after_refresh(self._begin)
         self.set_interval(EVERY_S, self._look_again)
+
+    def _as_liked(self) -> list[str]:
+        """Take the theme and the further keys of the user; what is no theme is said."""
+        for key, name in self.config.keys.items():
+            self.bind(key, ACTIONS[name], description=name, show=False)
+        if not self.config.theme:
+            return []
+        theme = theme_named(self.config.theme, list(self.available_themes))
+        if not theme:
+            known = ", ".join(theme_names(list(self.available_themes)))
+            return [f"{self.config.theme_place}theme '{one_line(self.config.theme)}' is not one of {known}"]
+        if not (os.environ.get("NO_COLOR") and ANSI in theme):  # the greys of NO_COLOR need colours to be made of
+            self.theme = theme
+        return []
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write what differs from what the terminal shows; a line of what Textual calls for each update."""
@@ -133,6 +152,10 @@ class RocdoctorApp(Session):
 
     def _begin(self) -> None:
         self.drawn = True
+        for one in self._odd:
+            self.notify(one, severity="warning", timeout=30, markup=False)
+        if self.config.start:
+            self.call_later(self.action_area, self.config.start)
         self.examine()
 
     def examine(self, renew: bool = False) -> None:

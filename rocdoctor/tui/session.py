@@ -6,6 +6,7 @@ from textual.app import App
 from textual.reactive import reactive
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.tui.config import Config
 from rocdoctor.tui.look import Look
 
 
@@ -14,6 +15,8 @@ class Session(App[None]):
 
     look: reactive[Look] = reactive(Look(), init=False, always_update=True)
     host: Host
+    config: Config
+    """What the user likes."""
     changed: str
     """What has happened to a GPU of this machine since it was asked; "" for nothing."""
     wanted: tuple[str, str, str] | None

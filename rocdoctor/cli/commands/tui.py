@@ -9,12 +9,14 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.terminal import Terminal
 from rocdoctor.host.supervised.command_child import children
 from rocdoctor.host.supervised.supervised_host import far_of, fresh
+from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import open_host
 
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
     from rocdoctor.host.base import Host
     from rocdoctor.host.supervised.supervised_host import FarHost
     from rocdoctor.tui.app import RocdoctorApp
+    from rocdoctor.tui.config import Config
 
 HELP: str = "the screens (also without a command on a terminal)"
 FORMATS: tuple[Format, ...] = ()
-Options = EvidenceOptions
 _STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 # So long the screens may take to end when asked.
 _SOON_S = 0.5
@@ -36,13 +38,44 @@ _SAID_S = 2.0
 _BROKEN = 3
 
 
+@dataclass(frozen=True, slots=True)
+class TuiOptions(EvidenceOptions):
+    """Which evidence, and in which colours."""
+
+    theme: str | None = None
+
+
+Options = TuiOptions
+
+
 def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
+    told = "colours: ansi (those of the terminal), textual-light, nord and others (ctrl+p shows all)"
+    parser.add_argument("--theme", metavar="NAME", help=told)
+    parser.epilog = (
+        "What you like goes into ~/.config/rocdoctor/config.toml (or $XDG_CONFIG_HOME/rocdoctor/config.toml): "
+        'theme = "nord", rate = 5, start = "thermals", and below [keys] further keys, as in again = "ctrl+r".'
+    )
 
 
-def run(options: EvidenceOptions) -> NoReturn:
+def _liked(theme: str | None) -> Config:
+    """What the configuration file says, but for a theme that was named."""
+    from rocdoctor.tui.config import theme_named, theme_names, user_config
+
+    if theme is None:
+        return user_config()
+    from textual.theme import BUILTIN_THEMES
+
+    if not theme_named(theme, list(BUILTIN_THEMES)):
+        known = theme_names(list(BUILTIN_THEMES))
+        raise UsageError(f"no theme '{theme}'{suggestion(theme, known)}; there are {', '.join(known)}")
+    return replace(user_config(), theme=theme, theme_place="")
+
+
+def run(options: TuiOptions) -> NoReturn:
     """Open the app on the host that the options name, and end the process with it: threads may still wait."""
+    liked = _liked(options.theme)
     host = open_host(options, far=os.name == "posix")  # its process starts while Textual is imported
     far = far_of(host)
     end = _End(far, Terminal())
@@ -53,7 +86,7 @@ def run(options: EvidenceOptions) -> NoReturn:
             far.retry()
         return fresh(host)
 
-    app = RocdoctorApp(host, again)
+    app = RocdoctorApp(host, again, liked)
     try:
         with end.terminal.drawn_on():
             _show(app, end)

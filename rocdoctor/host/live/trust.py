@@ -272,6 +272,30 @@ def read_code(path: Path) -> bytes:
         return stream.read()
 
 
+def read_settings(path: Path, most_bytes: int = 65536) -> bytes:
+    """A file of settings, which run nothing: it belongs to the user or to root, and not everybody may write there.
+
+    Raises:
+        OSError: it cannot be read, or is not taken; the message says why.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        owners = _owners()
+        refused = ""
+        if not stat.S_ISREG(status.st_mode):
+            refused = "not a regular file"
+        elif owners is not None and status.st_uid not in owners:
+            refused = f"it belongs to {name_of(status.st_uid)}, and not to you or root"
+        elif owners is not None and status.st_mode & stat.S_IWOTH:
+            refused = "everybody can change it"
+        elif status.st_size > most_bytes:
+            refused = f"it is longer than {most_bytes} bytes"
+        if refused:
+            raise OSError(errno.EPERM, refused, str(path))
+        return stream.read(most_bytes)
+
+
 def _owners() -> frozenset[int] | None:
     if not hasattr(os, "geteuid"):
         return None

@@ -47,6 +47,19 @@ def toml_tree(text: str) -> Tree:
         return Tree(1)
 
 
+def toml_problem(text: str) -> str:
+    """Why a text is no TOML that is read here, in words; "" where it is."""
+    if len(text) > MAX_TEXT or _too_deep(text):
+        return "it is too long or too deep"
+    try:
+        tomllib.loads(text)
+    except RecursionError:
+        return "it is too deep"
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def _too_deep(text: str) -> bool:
     """Whether a line holds a name of very many parts: the parser takes memory by the square of their number."""
     for line in text.split("\n"):

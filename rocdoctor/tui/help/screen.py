@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,6 +15,7 @@ from textual.widgets import Static
 from rocdoctor.report.text import wrap
 from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.page import Page
+from rocdoctor.tui.session import session_of
 
 _KEYS = (
     (f"1 to {KEYS[len(AREAS) - 1]}", "the screens above"),
@@ -43,10 +44,14 @@ class HelpPanel(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """One text."""
-        below = next((one for one in reversed(self.app.screen_stack) if isinstance(one, Page)), None)
         with VerticalScroll(id="help") as panel:
             panel.border_title = "help (Escape or q closes)"
-            yield Static(help_text(below, min(_BOX, self.app.size.width * 96 // 100) - _FRAME))
+            yield Static(self._text())
+
+    def _text(self) -> Text:
+        below = next((one for one in reversed(self.app.screen_stack) if isinstance(one, Page)), None)
+        width = min(_BOX, self.app.size.width * 96 // 100) - _FRAME
+        return help_text(below, width, keys=session_of(self.app).config.keys)
 
 
 def page_keys(page: Page) -> list[tuple[str, str]]:
@@ -61,8 +66,8 @@ def page_keys(page: Page) -> list[tuple[str, str]]:
     return [*shown, *page.HELP_KEYS]
 
 
-def help_text(page: Page | None, width: int) -> Text:
-    """The whole text."""
+def help_text(page: Page | None, width: int, *, keys: Mapping[str, str] | None = None) -> Text:
+    """The whole text; ``keys``: further ones of the user, with what they do."""
     text = Text()
     if page is not None:
         area = next(one for one in AREAS if one.module == page.AREA)
@@ -75,6 +80,7 @@ def help_text(page: Page | None, width: int) -> Text:
     text.append("\n\n")
     text.append("Everywhere", style="bold")
     _rows(text, _KEYS, width)
+    _rows(text, [(key, f"{name} (config.toml)") for key, name in (keys or {}).items()], width)
     end = "Without screens: rocdoctor check, rocdoctor --help. A finding's page: rocdoctor explain NAME."
     text.append("\n\n" + "\n".join(wrap(end, width, "")))
     return text

@@ -18,9 +18,6 @@ from rocdoctor.model.facts import Gpu
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
 
-# Seconds between looks; 0 is off.
-RATES_S = (0.0, 10.0, 5.0, 2.0, 1.0, 0.5)
-DEFAULT_RATE_S = 2.0
 KEPT = 60
 _MOST_EVENTS = 200
 # The same reason again within this time is the same event.

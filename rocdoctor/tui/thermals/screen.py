@@ -18,13 +18,12 @@ from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
+from rocdoctor.tui.config import RATES_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.style import WRONG
 from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, no_events, row
 from rocdoctor.tui.thermals.live_values import (
-    DEFAULT_RATE_S,
-    RATES_S,
     History,
     Sample,
     Watch,
@@ -78,7 +77,7 @@ class ThermalsPage(Page):
         self._watch: Watch | None = None
         self._history = History()
         self._cpu = CpuSensors()
-        self._rate_s = DEFAULT_RATE_S
+        self._rate_s = self.rocdoctor.config.rate_s
         self._asking: Background[Sample] | None = None
         self._asked_at = 0.0
         self._trouble = ""

@@ -11,7 +11,8 @@ from textual.widgets import OptionList
 
 from rocdoctor.model.facts import Gpu
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.thermals.live_values import RATES_S, Watch
+from rocdoctor.tui.config import RATES_S
+from rocdoctor.tui.thermals.live_values import Watch
 from rocdoctor.tui.thermals.screen import ThermalsPage
 from tests.tui.kit import NARROW, WIDE, driven, fixture_host, same_picture, shown, until
 from tests.tui.thermals.live_kit import LiveFixture, temperature
