@@ -19,7 +19,7 @@ from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, heat_style
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
-from rocdoctor.tui.thermals.sparkline import bar, sparkline
+from rocdoctor.tui.thermals.sparkline import Scale, bar, scale_of, sparkline
 
 WIDE, VERY_WIDE = 110, 150
 _WHOLE, _TEMP = 77, 18
@@ -59,14 +59,21 @@ class GpuNow:
     counted: bool = False
 
 
-def header(width: int, watched: bool = False) -> Text:
-    """The heads of the columns of ``row``; ``watched``: there is a history."""
+def temperatures(views: Sequence[GpuNow]) -> Scale | None:
+    """The one scale of all histories of temperatures, so that they can be compared."""
+    return scale_of([[each.temp_c for each in one.series] for one in views], _SPANS["temperature"])
+
+
+def header(width: int, watched: bool = False, scale: Scale | None = None) -> Text:
+    """The heads of the columns of ``row``; ``watched``: there is a history, on that scale."""
     heads = ("gpu", "hottest, °C", "power, W", "clock, MHz", "use", "mem., GiB", "slowed by")
     text = _cells(heads, width, ("", "", ""))
-    return text.append("  temperature before") if watched and width >= VERY_WIDE else text
+    if not watched or width < VERY_WIDE:
+        return text
+    return text.append("  temperature before" + (f", {scale[0]:.0f} to {scale[1]:.0f} °C" if scale else ""))
 
 
-def row(now: GpuNow, width: int) -> Text:
+def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
     """One GPU in one line."""
     gpu = now.gpu
     hottest = telling(gpu)
@@ -106,7 +113,7 @@ def row(now: GpuNow, width: int) -> Text:
         text.highlight_words([word], _STYLES[word])
     if width >= VERY_WIDE and now.series:
         room = width - text.cell_len - 4
-        text.append("  " + sparkline([one.temp_c for one in now.series], room, _SPANS["temperature"]))
+        text.append("  " + sparkline([one.temp_c for one in now.series], room, _SPANS["temperature"], scale))
     return text
 
 
@@ -134,8 +141,11 @@ def asleep(gpu: Gpu) -> bool:
     return value_or(gpu.runtime_status, "") == "suspended"
 
 
-def detail(now: GpuNow, width: int) -> Text:
-    """All of one GPU: each value beside its limit, the history, and why something is unknown."""
+def detail(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
+    """All of one GPU: each value beside its limit, the history, and why something is unknown.
+
+    ``scale`` is that of the temperatures of all GPUs.
+    """
     gpu = now.gpu
     text = Text()
     text.append(f"{gpu.label}  ", style="bold")
@@ -151,7 +161,7 @@ def detail(now: GpuNow, width: int) -> Text:
         text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
-    for line in _history(now.series, width):
+    for line in _history(now.series, width, scale):
         text.append(line + "\n")
     for why, names in unknown.items():
         text.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)
@@ -162,11 +172,12 @@ def detail(now: GpuNow, width: int) -> Text:
 def details(views: Sequence[GpuNow], at: int, width: int, height: int) -> Text | Table:
     """All of each GPU, side by side and below each other, where that fits; else of the one at ``at``."""
     columns = max(1, width // _BLOCK)
-    one = detail(views[at], width)
+    scale = temperatures(views)
+    one = detail(views[at], width, scale)
     deep = -(-len(views) // columns)
     if len(views) == 1 or width < _BLOCK or deep * _LEAST_LINES > height:
         return one
-    blocks = [detail(each, width // columns) for each in views]
+    blocks = [detail(each, width // columns, scale) for each in views]
     lines = max(len(each.plain.splitlines()) for each in blocks) + 1
     if deep * lines > height:
         return one
@@ -270,7 +281,7 @@ def _held_words(now: GpuNow) -> str:
     return word
 
 
-def _history(series: Sequence[Reading], width: int) -> list[str]:
+def _history(series: Sequence[Reading], width: int, scale: Scale | None) -> list[str]:
     if len(series) < 2:
         return []
     rows: tuple[tuple[str, str, Callable[[Reading], float | None]], ...] = (
@@ -286,5 +297,6 @@ def _history(series: Sequence[Reading], width: int) -> list[str]:
         known = [one for one in values if one is not None]
         if known:
             ends = f"{number(min(known))} to {number(max(known))} {unit}"
-            lines.append(f"{name:<{HEAD}}{sparkline(values, room, _SPANS[name]):<{room}}  {ends}")
+            drawn = sparkline(values, room, _SPANS[name], scale if name == "temperature" else None)
+            lines.append(f"{name:<{HEAD}}{drawn:<{room}}  {ends}")
     return lines if len(lines) > 1 else []

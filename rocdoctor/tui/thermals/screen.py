@@ -22,7 +22,7 @@ from rocdoctor.tui.config import RATES_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.style import WRONG
-from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, no_events, row
+from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, no_events, row, temperatures
 from rocdoctor.tui.thermals.live_values import (
     History,
     Sample,
@@ -228,7 +228,8 @@ class ThermalsPage(Page):
         width = max(40, self.app.size.width - 3)
         gpus = self.query_one("#gpus", OptionList)
         views = self._views()
-        rows = [row(one, width) for one in views]
+        scale = temperatures(views)
+        rows = [row(one, width, scale) for one in views]
         if gpus.option_count != len(rows):
             at = gpus.highlighted or 0
             gpus.clear_options()
@@ -240,7 +241,7 @@ class ThermalsPage(Page):
                 gpus.replace_option_prompt_at_index(at, line)
         gpus.display = bool(rows)
         self._share()
-        self.query_one("#heads", Static).update(header(width, sample is not None) if rows else self._none())
+        self.query_one("#heads", Static).update(header(width, sample is not None, scale) if rows else self._none())
         cpu = self._cpu if sample is None else sample.cpu
         asked = self._watch is None or sample is not None
         line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")

@@ -16,7 +16,18 @@ from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Fan, Gpu, Power, Temperature
 from rocdoctor.train.smoke.figures.sampler import reading_of
 from rocdoctor.tui.style import RISK, WRONG
-from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, detail, details, event_lines, header, no_events, row, state
+from rocdoctor.tui.thermals.drawing import (
+    GpuNow,
+    cpu_line,
+    detail,
+    details,
+    event_lines,
+    header,
+    no_events,
+    row,
+    state,
+    temperatures,
+)
 from rocdoctor.tui.thermals.live_values import Event
 from rocdoctor.tui.thermals.sparkline import bar, sparkline
 from tests.kit import ROOT, amd_gpu, k, nvidia_gpu, u
@@ -255,3 +266,20 @@ def test_a_temperature_of_three_digits_keeps_the_name_and_is_red_beside_its_limi
     told = GpuNow(amd_gpu(throttle=()))
     assert no_events([told]).plain == "nothing since this screen was opened"
     assert "unknown of gpu" in no_events([told, now]).plain
+
+
+def test_the_temperatures_of_all_gpus_have_one_scale_which_is_said() -> None:
+    def history(index: int, *degrees: float) -> GpuNow:
+        at = [card(index=index, temps=(Temperature("junction", k(one), k(110.0), u()),)) for one in degrees]
+        return GpuNow(at[-1], tuple(reading_of(gpu, float(when)) for when, gpu in enumerate(at)))
+
+    cool, hot = history(0, 41.0, 43.0, 41.0), history(1, 99.0, 101.0, 101.0)
+    scale = temperatures([cool, hot])
+    assert scale == (41.0, 101.0)
+    assert row(cool, 197, scale).plain.endswith("▁▁▁") and row(hot, 197, scale).plain.endswith("███")
+    assert header(197, True, scale).plain.endswith("temperature before, 41 to 101 °C")
+    both = details([cool, hot], 0, 190, 40)
+    assert isinstance(both, Table)
+    drawn = [str(cell) for column in both.columns for cell in column.cells]
+    assert any("▁▁▁" in one for one in drawn) and any("███" in one for one in drawn)
+    assert temperatures([GpuNow(card())]) is None
