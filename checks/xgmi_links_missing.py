@@ -85,7 +85,10 @@ def _pairs(machine: Machine, lost: list[tuple[Gpu, Gpu, GpuLink | None]], xgmi: 
         evidence=evidence,
         fix=_FIX,
         confidence="likely",
-        about=About(subjects=tuple(dict.fromkeys(gpu.subject for a, b, _ in lost for gpu in (a, b)))),
+        about=About(
+            subjects=tuple(dict.fromkeys(gpu.subject for a, b, _ in lost for gpu in (a, b))),
+            pairs=tuple((a.subject, b.subject) for a, b, _ in lost),
+        ),
     )
 
 
@@ -116,10 +119,19 @@ def _unequal(machine: Machine, groups: list[list[Gpu]]) -> Outcome:
                 evidence=[cite(gpu.pci_id, f"{gpu.label}: {counts[gpu.index]} XGMI links") for gpu in fewer[:4]],
                 fix=_FIX if harm else _BRIDGES,
                 confidence="likely",
-                about=About(subjects=tuple(gpu.subject for gpu in fewer)),
+                about=About(
+                    subjects=tuple(gpu.subject for gpu in fewer),
+                    pairs=tuple((a.subject, b.subject) for a, b in _apart(machine, fewer, group)),
+                ),
             )
         )
     return findings
+
+
+def _apart(machine: Machine, fewer: list[Gpu], group: list[Gpu]) -> list[tuple[Gpu, Gpu]]:
+    """The pairs without a link: among those that have fewer, or of the only one with its equals."""
+    pairs = combinations(fewer, 2) if len(fewer) > 1 else ((fewer[0], one) for one in group if one not in fewer)
+    return [(a, b) for a, b in pairs if fast_link(machine, a, b) is None]
 
 
 def _direct(machine: Machine, gpu: Gpu, group: list[Gpu]) -> int:

@@ -72,7 +72,8 @@ class About:
     """What a finding speaks of beside its subject: others act on these values, never on its sentence.
 
     ``module`` and ``parameter`` are of the kernel, ``option`` is one that a kernel has to be built with, ``packages``
-    are of Python (several: they get in each other's way), ``subjects`` are further GPUs that it names.
+    are of Python (several: they get in each other's way), ``subjects`` are further GPUs that it names, ``pairs`` those
+    between which a link is at fault.
     """
 
     module: str = ""
@@ -80,6 +81,7 @@ class About:
     option: str = ""
     packages: tuple[str, ...] = ()
     subjects: tuple[Subject, ...] = ()
+    pairs: tuple[tuple[Subject, Subject], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

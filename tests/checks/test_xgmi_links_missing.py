@@ -84,3 +84,17 @@ def test_no_xgmi_is_not_applicable() -> None:
     assert states(_on(machine(*_gpus(2, told=False)))) == ["not-applicable"]
     assert states(_on(machine(*_gpus(2, told=False), links=(GpuLink(0, 1, "pcie"),)))) == ["not-applicable"]
     assert states(_on(machine())) == ["not-applicable"]
+
+
+def test_the_pairs_without_a_link_are_values_of_the_finding() -> None:
+    def pairs(of: Machine) -> list[tuple[int, int]]:
+        index = {gpu.subject: gpu.index for gpu in of.gpus}
+        found = [verdict.finding for verdict in _on(of) if verdict.finding is not None]
+        return sorted((min(index[a], index[b]), max(index[a], index[b])) for one in found for a, b in one.about.pairs)
+
+    assert pairs(machine(*_gpus(4), links=_matrix(4, pcie=((1, 3), (0, 2))))) == [(0, 2), (1, 3)]
+    clique = list(combinations(range(4), 2))
+    gpus = _gpus(4, told=False)
+    assert pairs(machine(*gpus, links=_direct(*clique[1:]), links_complete=True)) == [(0, 1)]
+    alone = _direct(*[pair for pair in clique if 3 not in pair])
+    assert pairs(machine(*gpus, links=alone, links_complete=True)) == [(0, 3), (1, 3), (2, 3)]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity, Verdict
 from rocdoctor.model.question import Question
 from rocdoctor.model.subject import MACHINE
-from rocdoctor.tui.topology.link_matrix import NONE, cells
 from rocdoctor.tui.topology.path_links import Key, Limb, limbs, sources
 
 
@@ -47,17 +45,15 @@ def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
 
 
 def lost_links(machine: Machine, verdicts: Sequence[Verdict]) -> dict[tuple[int, int], CheckNote]:
-    """The pairs of GPUs without a link that a check finds at fault: two hives are a design, and none of it."""
-    of = {gpu.index: gpu for gpu in machine.gpus}
-    missing = [pair for pair, kind in cells(machine).items() if kind == NONE and pair[0] < pair[1]]
+    """The pairs of GPUs, by index and the lower one first, between which a check finds a link at fault."""
+    of = {gpu.subject: gpu.index for gpu in machine.gpus}
     lost: dict[tuple[int, int], CheckNote] = {}
     for verdict in verdicts:
-        if verdict.check == "xgmi-links-missing" and verdict.finding is not None:
-            named = {*verdict.finding.about.subjects}
-            for a, b in sorted(missing):
-                hives = {value_or(of[one].hive_id, None) for one in (a, b)} - {None}
-                if len(hives) < 2 and len(named & {of[a].subject, of[b].subject}) >= min(2, len(named)):
-                    lost[a, b] = CheckNote(verdict.finding.severity, verdict.check)
+        if (found := verdict.finding) is None:
+            continue
+        for a, b in found.about.pairs:
+            if a in of and b in of:
+                lost[min(of[a], of[b]), max(of[a], of[b])] = CheckNote(found.severity, verdict.check)
     return lost
 
 
