@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
+from rocdoctor.insight.links.fabric import two_dies
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Fact, Known, value_or
 from rocdoctor.model.facts import Gpu, Machine
@@ -48,7 +49,9 @@ def machine_lines(machine: Machine) -> list[str]:
     words_of = {gpu.index: gpu_words(gpu, drivers) for gpu in machine.gpus}
     for words, count in Counter(words_of.values()).items():
         same = [index for index, one in words_of.items() if one == words]
-        lines += _line(f"gpu {number_ranges(same)}", [f"{f'{count} x ' if count > 1 else ''}{words}"])
+        cards = [gpu for gpu in machine.gpus if gpu.index in same]
+        said = [f"{f'{count} x ' if count > 1 else ''}{words}", *_counted(cards)]
+        lines += _line(f"gpu {number_ranges(same)}", said)
     if not machine.gpus:
         lines += _line("GPU", ["none" + ("" if machine.gpus_complete else " in this evidence")])
     pairs = len(machine.gpus) * (len(machine.gpus) - 1) // 2
@@ -78,6 +81,17 @@ def machine_lines(machine: Machine) -> list[str]:
         "torch", [shown, f"Python {python}" if python else "", value_or(torch.interpreter, "")] if shown else []
     )
     return lines + _job(machine)
+
+
+def _counted(gpus: Sequence[Gpu]) -> list[str]:
+    """What equal GPUs are where that is no whole card each, or several GPUs to programs."""
+    said = []
+    if two_dies(gpus[0]):
+        said.append("a die (GCD) of a card with two" if len(gpus) == 1 else "each a die (GCD) of a card with two")
+    parts = [len(gpu.compute_nodes) for gpu in gpus]
+    if max(parts) > 1:
+        said.append(f"{sum(parts)} partitions, each a GPU to programs")
+    return said
 
 
 def _installed(version: str, root: str) -> str:

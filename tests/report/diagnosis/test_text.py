@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.judging.subjects import number_ranges, subjects_text
-from rocdoctor.model.facts import CudaToolkit, GpuLink, Machine, Nic, TorchBuild
+from rocdoctor.model.facts import ComputeNode, CudaToolkit, GpuLink, Machine, Nic, TorchBuild
 from rocdoctor.model.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.report.diagnosis.text import render
@@ -230,6 +230,18 @@ def test_what_is_unusual_of_a_gpu_is_told() -> None:
     assert line.endswith("80 GiB, no driver bound, MIG with 7 devices")
     (line,) = machine_lines(machine(nvidia_gpu(driver="vfio-pci", integrated=True)))
     assert line.endswith("driver vfio-pci, integrated")
+
+
+def test_dies_and_partitions_are_not_taken_for_cards() -> None:
+    dies = machine_lines(machine(*(amd_gpu(at, pci_id="1002:7408", name="AMD Instinct MI250X") for at in range(2))))
+    assert "2 x AMD Instinct MI250X, gfx90a, 64 GiB, driver amdgpu, each a die (GCD) of a card with two" in " ".join(
+        dies[0].split()
+    )
+    parts = tuple(ComputeNode(k(at + 2)) for at in range(8))
+    cut = [amd_gpu(at, compute_nodes=parts, driver=None) for at in range(2)]
+    assert "no driver bound, 16 partitions, each a GPU to programs" in machine_lines(machine(*cut))[0]
+    (whole,) = machine_lines(machine(amd_gpu(compute_nodes=parts[:1])))[:1]
+    assert "partition" not in whole and "GCD" not in whole
 
 
 def test_links_are_counted_by_kind() -> None:
