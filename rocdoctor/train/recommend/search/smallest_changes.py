@@ -29,6 +29,7 @@ _LIGHTER: Mapping[Method, tuple[Method, ...]] = {
     "lora": ("qlora",),
     "qlora": (),
 }
+_NEIGHBOURS = 4  # larger presets that are looked at beside the one found by halving: a choice
 _NAMES = {"lora": "LoRA (adapters on frozen weights)", "qlora": "QLoRA (adapters on 4-bit weights)"}
 
 
@@ -193,12 +194,28 @@ def _smaller(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed
         model = read_model(name, [])
         if parameters(model) < size:
             rows.append((_family(name) == _family(own or ""), parameters(model), name, model))
-    rows.sort(key=lambda row: (row[0], row[1]), reverse=True)
-    for _, count, name, model in rows[:12]:
-        smaller = replace(search.workload, model=model, model_field=name, model_id=name)
-        one = _sure(search.like(workload=smaller), frameworks)
-        if one is not None:
-            yield _given("--model", name, f" ({count / 1e9:.1f} B parameters) would fit ({_words(one)}).")
+    rows.sort(key=lambda row: row[1], reverse=True)
+    looked: dict[str, Needed | None] = {}
+
+    def fits(row: tuple[bool, float, str, Any]) -> Needed | None:
+        _, count, name, model = row
+        if name not in looked:  # each look is a whole search
+            smaller = replace(search.workload, model=model, model_field=name, model_id=name)
+            one = _sure(search.like(workload=smaller), frameworks)
+            said = None if one is None else f" ({count / 1e9:.1f} B parameters) would fit ({_words(one)})."
+            looked[name] = None if said is None else _given("--model", name, said)
+        return looked[name]
+
+    for family in (True, False):
+        among = [row for row in rows if row[0] is family]
+        low, high = 0, len(among)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if fits(among[middle]) is None else (low, middle)
+        # Smaller models mostly need less; those with a large vocabulary need more than their neighbours.
+        near = among[max(0, high - _NEIGHBOURS) : high + 1]
+        if found := next(filter(None, map(fits, near)), None):
+            yield found
             return
 
 
