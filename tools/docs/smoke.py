@@ -77,6 +77,7 @@ a kernel that computes wrongly on all ranks shares nothing with it.
 - A process that the kernel ended for want of memory, a full disk, a loopback interface that is down, a wrong
   `GLOO_SOCKET_IFNAME` and a limit of address space are told in these words, and no rank is accused.
 - The time that is printed is that for which you waited, import of torch included.
+- `rocdoctor smoke --explain MODE` tells what a mode computes, against what, how far it may differ and why.
 - `rocdoctor bundle --with-smoke` records the results; `check` judges recorded ones; `smoke --from BUNDLE` shows them.
 
 ## How a fault is placed
