@@ -47,7 +47,7 @@ def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
         return list(arguments), ""
     rest = list(arguments[1:] if chosen else arguments)
     if not chosen and any(_names_format(one.split("=")[0]) for one in rest):
-        return ["check", *rest], ""
+        return ["check", *_without_theme(rest)], ""
     if {"-h", "--help"} & set(rest):
         return ["tui", *rest], ""
     piped = no_terminal()
@@ -59,10 +59,14 @@ def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
 
 def _without_theme(arguments: list[str]) -> list[str]:
     """For a report, which has no theme."""
-    at = next((at for at, one in enumerate(arguments) if one.split("=")[0] == "--theme"), None)
-    if at is None:
-        return arguments
-    return arguments[:at] + arguments[at + (1 if "=" in arguments[at] else 2) :]
+    kept: list[str] = []
+    value = False
+    for one in arguments:
+        named = one.split("=")[0] == "--theme"
+        if not named and not (value and not one.startswith("-")):
+            kept.append(one)
+        value = named and "=" not in one
+    return kept
 
 
 def _names_format(option: str) -> bool:

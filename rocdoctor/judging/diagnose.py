@@ -69,7 +69,12 @@ def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
         return tuple(causes[:_MOST_OPEN])
     follows = {name for name in groups if _explained_by_others(name, groups, explained)}
     standing = [cause for cause in causes if cause.cause not in follows] or causes
-    return tuple(sorted(standing, key=_order))
+    ordered = sorted(standing, key=_order)
+    # A comparison goes before other possible causes, however grave they would be, and behind what is surer.
+    compared = [one for one in ordered if one.finding is not None and one.finding.decides]
+    others = [one for one in ordered if one not in compared]
+    at = max((at for at, one in enumerate(others, 1) if one.confidence != "possible"), default=0)
+    return (*others[:at], *compared, *others[at:])
 
 
 def _explained_by_others(name: str, groups: dict[str, list[Verdict]], explained: dict[str, set[str]]) -> bool:
@@ -121,10 +126,7 @@ def _verdict_order(verdict: Verdict) -> tuple[bool, int, int, bool, str]:
     return (found.confidence == "possible", severity, confidence, found.of_table, verdict.check)
 
 
-def _order(one: Cause) -> tuple[int, int, bool, int, str]:
+def _order(one: Cause) -> tuple[int, int, int, str]:
     entry = cause_entry(one.cause)
     rank_of = entry.rank if entry is not None else 0
-    decides = one.finding is not None and one.finding.decides
-    # A comparison goes before other possible causes, how grave ever they would be.
-    severity = 0 if decides else SEVERITIES.index(one.severity)
-    return (severity, CONFIDENCES.index(one.confidence), not decides, -rank_of, one.cause)
+    return (SEVERITIES.index(one.severity), CONFIDENCES.index(one.confidence), -rank_of, one.cause)

@@ -142,7 +142,7 @@ def plain_argv(command: str) -> tuple[str, ...]:
 
 def torch_words(command: str) -> str:
     """What to say of a command that imports torch; "" for any other."""
-    return f"It imports torch: that may take a while, and has {TORCH_S:g} s." if imports_torch(command) else ""
+    return f"It imports torch, which may take a while: it gets up to {TORCH_S:g} s." if imports_torch(command) else ""
 
 
 @dataclass(slots=True)

@@ -109,9 +109,11 @@ def test_a_comparison_goes_before_another_possible_cause() -> None:
     """Though its severity is lower and its rank is too."""
     compared = warning("compared", cause="device-permission", confidence="possible", decides=True)
     other = error("said", cause="gpu-firmware", confidence="possible")
-    sure = error("read", cause="out-of-memory")
-    given = [Verdict(str(at), MACHINE, "fail", one) for at, one in enumerate((other, compared, sure))]
-    assert [one.cause for one in rank(given)] == ["out-of-memory", "device-permission", "gpu-firmware"]
+    for sure in (error("read", cause="out-of-memory"), warning("read", cause="out-of-memory", confidence="likely")):
+        given = [Verdict(str(at), MACHINE, "fail", one) for at, one in enumerate((other, compared, sure))]
+        ranked = [one.cause for one in rank(given)]
+        assert ranked.index("device-permission") > ranked.index("out-of-memory")
+    assert [one.cause for one in rank(given[:2])] == ["device-permission", "gpu-firmware"]
 
 
 def test_whole_texts() -> None:

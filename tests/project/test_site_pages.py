@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from rocdoctor.cli.arguments import options_of
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.cli.main import run
+from rocdoctor.host.live import programs
 from rocdoctor.knowledge.software.env_variables import env_variable
 from tests.kit import ROOT
 from tests.project.site_pages import FIRST_PAGES, PAGES, Shown, commands_of, prose
@@ -62,7 +64,7 @@ _LIVE = {
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the files that the pages name."""
     for name in ("BUNDLE", "bundle.txt", "node2.txt"):
         shutil.copy(_FIXTURES / "faulty" / "mi300x-8gpu-tired.capture", tmp_path / name)
@@ -83,7 +85,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    programs._directories.cache_clear()  # an earlier test may have looked at the PATH of the machine
+    yield tmp_path
+    programs._directories.cache_clear()
 
 
 def _words(shown: Shown, desk: Path) -> list[str]:

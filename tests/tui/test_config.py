@@ -166,6 +166,8 @@ def test_a_report_in_place_of_the_screens_has_no_theme(monkeypatch: pytest.Monke
     monkeypatch.setattr("rocdoctor.cli.terminal.no_terminal", lambda: "no terminal")
     for given in (["tui", "--theme", "nord", "--quiet"], ["tui", "--theme=nord", "--quiet"]):
         assert screens_or_report(given) == (["check", "--quiet"], "no terminal")
+    assert screens_or_report(["--json", "--theme", "nord"]) == (["check", "--json"], "")
+    assert screens_or_report(["tui", "--theme", "--quiet"]) == (["check", "--quiet"], "no terminal")
     monkeypatch.setattr("rocdoctor.cli.terminal.no_terminal", lambda: "")
     monkeypatch.setattr("rocdoctor.cli.terminal.no_screens", lambda: "")
     assert screens_or_report(["--theme", "nord"]) == (["tui", "--theme", "nord"], "")

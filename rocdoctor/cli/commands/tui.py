@@ -54,7 +54,7 @@ def arguments(parser: ArgumentParser) -> None:
     told = "colours: ansi (those of the terminal), textual-light, nord and others (ctrl+p shows all)"
     parser.add_argument("--theme", metavar="NAME", help=told)
     parser.epilog = (
-        "What you like goes into ~/.config/rocdoctor/config.toml (or $XDG_CONFIG_HOME/rocdoctor/config.toml): "
+        "Put your preferences into ~/.config/rocdoctor/config.toml (or $XDG_CONFIG_HOME/rocdoctor/config.toml): "
         'theme = "nord", rate = 5, start = "thermals", and below [keys] further keys, as in again = "ctrl+r".'
     )
 

@@ -20,7 +20,8 @@ DEADLINE_S = 5.0
 # Importing torch reads gigabytes: seconds from a disk, far more from a cold or a network disk, or on a busy machine.
 # (A judgement: nobody states how long it may take.)
 TORCH_S = 60.0
-_IMPORTS_TORCH = regex(r"(?:run )?(?:\S*/)?python[\d.]*[dmt]? -c [^\n]*\b(?:import|from) [\w., ]*\btorch")
+_PYTHON_LINE = regex(r"(?:run )?(?:\S{0,4096}/)?python[\d.]{0,8}[dmt]? -c [^\n]*")
+_TORCH_IN = regex(r"\b(?:import|from) (?:[\w., ]{0,200}[., ])?torch\b")
 # What all waits after the first may take together, and the part of what is left that one of them gets.
 _MORE_S = 1.0
 _PART = 4
@@ -100,7 +101,8 @@ class Patience:
 
 def imports_torch(command: str) -> bool:
     """Whether a command, or the question that runs it, is one line of Python that imports torch."""
-    return bool(_IMPORTS_TORCH.match(command))
+    line = _PYTHON_LINE.match(command)
+    return line is not None and _TORCH_IN.search(line[0]) is not None
 
 
 RUN = Patience(DEADLINE_S)

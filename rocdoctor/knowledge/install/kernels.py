@@ -85,7 +85,7 @@ def at_least(release: str) -> str:
     for at, part in enumerate(parts):
         last = at == len(parts) - 1
         ways.append(f"{fixed}({_number_from(part if last else part + 1)})")
-        fixed += f"{part}[.-]"
+        fixed += f"{part}{'[.]' if at < 2 else '[.-]'}"
     return f"^({'|'.join(ways)})([^0-9]|$)"
 
 

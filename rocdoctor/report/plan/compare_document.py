@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Fixed, Heading, Para, Row, Table, Title
 from rocdoctor.report.plan.recommend_document import FITS, TERMS, title
+from rocdoctor.report.text import wrap
 from rocdoctor.train.recommend.compared import Side, alike, settings, times
 from rocdoctor.train.recommend.estimate import answer_of
 from rocdoctor.train.recommend.explain.value_reasons import gib, room
@@ -42,15 +42,14 @@ def headline(first: Side, second: Side) -> str:
         fast, slow = (0, 1) if ratio >= 1 else (1, 0)
         figures = f"{rates[fast]:.0f} against {rates[slow]:.0f} tokens/s in all"
         if alike(ratio):
-            said += (
-                f"; they are as fast, within an estimate's error ({rates[0]:.0f} and {rates[1]:.0f} tokens/s in all)"
-            )
+            both = f"{rates[0]:.0f} and {rates[1]:.0f} tokens/s in all"
+            said += f"; they are equally fast, within an estimate's error ({both})"
         else:
             said += f"; {_NAMES[fast]} is {rates[fast] / rates[slow]:.2f} times as fast ({figures})"
     held = first.result.memory.high - second.result.memory.high
     if abs(held) >= 0.05 * 2**30:
         less, more = ("A", "B") if held < 0 else ("B", "A")
-        said += f", and {less} holds at most {gib(abs(held))} less on a GPU than {more}"
+        said += f", and {less}'s highest estimate is {gib(abs(held))} a GPU below {more}'s"
     return f"{said}."
 
 
@@ -132,7 +131,7 @@ def _laid(rows: Sequence[_Line], width: int) -> tuple[Block, ...]:
     column = max(12, min(40, (width - 2 - name_column) // 2 - 2))
     lines = [f"  {'':{name_column}}{'A':{column}}  B"]
     for name, *both in rows:
-        cells = [textwrap.wrap(one, column) or [""] for one in both]
+        cells = [wrap(one, column, "") or [""] for one in both]
         for number in range(max(map(len, cells))):
             one, two = (cell[number] if number < len(cell) else "" for cell in cells)
             lines.append(f"  {'' if number else name:{name_column}}{one:{column}}  {two}".rstrip())
