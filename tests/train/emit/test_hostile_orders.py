@@ -27,6 +27,7 @@ _GIVEN = {
     "DATA_PATH": "/d",
     "MODEL": "m",
     "DATASET": "d",
+    "DATASET_DIR": "d/data",
     "TEMPLATE": "t",
     "OUTPUT": "o",
     "TOKENIZER_MODEL": "/t",

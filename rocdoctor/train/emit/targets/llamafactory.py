@@ -71,7 +71,8 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
 
 _NEEDED = (
     Setting("MODEL", "meta-llama/Llama-3.1-8B-Instruct", "the repository or folder of the model"),
-    Setting("DATASET", "alpaca_en_demo", "the name of the data set in data/dataset_info.json of LLaMA-Factory"),
+    Setting("DATASET", "alpaca_en_demo", "the name of the data set in dataset_info.json"),
+    Setting("DATASET_DIR", "LLaMA-Factory/data", "the folder with dataset_info.json"),
     Setting("TEMPLATE", "llama3", "the chat template of the model"),
     Setting("OUTPUT", "saves/first", "the folder for what is trained"),
 )
@@ -86,7 +87,7 @@ def program(order: Order) -> list[Argument]:
     words = [
         Argument(("-m", "llamafactory.launcher", "llamafactory.yaml"), "LLaMA-Factory's own training program"),
         Argument(("model_name_or_path=$MODEL",), "what is trained", variables=True),
-        Argument(("dataset=$DATASET",), "on what", variables=True),
+        Argument(("dataset=$DATASET", "dataset_dir=$DATASET_DIR"), "on what", variables=True),
         Argument(("template=$TEMPLATE",), "how chats are written out", variables=True),
         Argument(("output_dir=$OUTPUT",), "where to", variables=True),
     ]

@@ -66,5 +66,5 @@ def test_emit_writes_them(method: str, tmp_path: Path) -> None:
     words = ["--model", "llama-3.1-8b", "--gpus", "8xMI300X", "--method", method]
     assert run(["emit", "llamafactory", "-o", str(tmp_path / "plan"), *words]) == 0
     script = (tmp_path / "plan" / "llamafactory.sh").read_text()
-    for words_of in ("llamafactory.launcher llamafactory.yaml", '"dataset=$DATASET"', ': "${TEMPLATE:?'):
+    for words_of in ("llamafactory.launcher llamafactory.yaml", '"dataset_dir=$DATASET_DIR"', ': "${DATASET_DIR:?'):
         assert words_of in script
