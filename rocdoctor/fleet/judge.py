@@ -84,6 +84,7 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
     for node, record in records.items():
         memory, forgotten = memories[node], of_node[node]
         evidence = [one for one in shown[node] if one[0] in ("certain", "likely")]
+        memory.undecided = sorted({*memory.undecided, *(forgotten & {one.check for _, one in evidence})})
         memory.begin(record.boot, record.taken_at)
         memory.note(evidence, forgotten, record.taken_at)
         memory.different = [

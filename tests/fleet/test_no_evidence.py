@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.fleet.acting import ActionLimits, Drained, EngineCall, EngineNode, plan
 from rocdoctor.fleet.judge import Incoming, judge
 from tests.fleet.kit import NOW, FleetRounds, fixture_record, node, sick, without
 
@@ -236,3 +237,28 @@ def test_a_board_that_was_changed_has_no_past_and_a_node_can_be_forgotten() -> N
         records["n0"] = replace(records["n0"], taken_at=at)
         fleet.verdict = judge(fleet.memories, Incoming(records, {}, forget), at)
     assert (fleet.verdict.total, fleet.to_drain()) == (1, [])
+
+
+def _back(fleet: FleetRounds, check: str, *names: str) -> list[EngineCall]:
+    """What becomes of nodes that were drained for a check before the last record and then rebooted."""
+    reason = f"rocdoctor: {check} [certain] 20261124T1340Z"
+    engine = [
+        EngineNode(f"n{n}", f"n{n}" in names, reason if f"n{n}" in names else "", True) for n in range(fleet.size)
+    ]
+    journal = [Drained(name, reason, NOW - 20) for name in names]
+    booted = dict.fromkeys(names, NOW - 10)
+    return list(plan(fleet.verdict, engine, journal, ActionLimits(), fleet.at, booted).calls)
+
+
+def test_a_fault_that_many_have_is_still_there_after_a_boot() -> None:
+    """Three of forty show it, too few to be common; then they alone have a new record, of which it is all."""
+    bad, names = replace(_FATAL, looks=2), ("n1", "n2", "n3")
+    fleet = FleetRounds(40)
+    records = {f"n{n}": node(f"n{n}", NOW, *([bad] if f"n{n}" in names else [])) for n in range(40)}
+    fleet.verdict = judge(fleet.memories, Incoming(records, {}), NOW)
+    assert fleet.to_drain() == [*names]
+    for after, findings, back in ((300, (bad,), []), (600, (), [EngineCall("resume", names, "")])):
+        records |= {name: node(name, NOW + after, *findings, boot="b-2") for name in names}
+        fleet.verdict = judge(fleet.memories, Incoming(records, {}), NOW + after)
+        assert len(fleet.verdict.findings) == len(findings)
+        assert _back(fleet, "ras-uncorrectable", *names) == back
