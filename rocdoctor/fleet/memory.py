@@ -102,7 +102,8 @@ class FigureLook:
 class NodeMemory:
     """One node. ``at``: when its last record was taken; ``missed``: rounds since then without one that counts.
 
-    ``undecided``: the checks of which that record says nothing.
+    ``undecided``: the checks of which that record says nothing. ``unsettled``: those that were once enough to act, in
+    whatever boot, and that no record since has shown to be gone.
     """
 
     at: int | None = None
@@ -116,6 +117,7 @@ class NodeMemory:
     different: list[list[str]] = field(default_factory=list)  # check and sentence
     unanswered: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
     sick: bool = False
     spells: list[int] = field(default_factory=list)
     figures: dict[str, list[FigureLook]] = field(default_factory=dict)
@@ -151,6 +153,8 @@ class NodeMemory:
                 trail.note(key in there, at)
                 if trail.over:
                     del self.trails[key]
+        left = {*self.undecided, *(one.check for _, one in found)}.intersection(self.unsettled)
+        self.unsettled = sorted(left | {one.check for one in self.trails.values() if one.ready})
         if there and not self.sick:
             self.spells.append(at)
         self.sick = bool(there) or (self.sick and any(one.stale for one in self.trails.values()))

@@ -74,7 +74,8 @@ class FleetVerdict:
     """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat.
 
     ``heard``: when the records that count were taken, ``boots`` in which boot, ``undecided`` of which checks they say
-    nothing; ``kinds``: the kind of every node that was ever heard.
+    nothing; ``unsettled``: which checks were once enough to act and are not known to be well since; ``kinds``: the
+    kind of every node that was ever heard.
     """
 
     at: int
@@ -87,6 +88,7 @@ class FleetVerdict:
     kinds: Mapping[str, str] = field(default_factory=dict)
     boots: Mapping[str, str] = field(default_factory=dict)
     undecided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unsettled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of_class(self, name: NodeClass) -> tuple[NodeVerdict, ...]:
         """The nodes of one class."""

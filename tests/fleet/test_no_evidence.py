@@ -262,3 +262,18 @@ def test_a_fault_that_many_have_is_still_there_after_a_boot() -> None:
         fleet.verdict = judge(fleet.memories, Incoming(records, {}), NOW + after)
         assert len(fleet.verdict.findings) == len(findings)
         assert _back(fleet, "ras-uncorrectable", *names) == back
+
+
+def test_a_node_with_two_faults_comes_back_when_both_are_known_to_be_gone() -> None:
+    """It was drained for one; the other is not told of in the first records of the next boots."""
+    fleet = FleetRounds()
+    for _ in range(2):
+        fleet.round(node("n3", NOW, _FATAL, sick("driver-probe-failed", 3)))
+    assert fleet.verdict.nodes[0].first.check == "driver-probe-failed"
+    denied: dict[str, Any] = {"unknown": {"denied": ("driver-probe-failed",)}}
+    for boot, changes, back in (("b-2", denied, 0), ("b-3", denied, 0), ("b-3", {}, 1)):
+        fleet.round(node("n3", boot=boot, **changes))
+        assert fleet.said("n3") == ("well", "none")
+        assert len(_back(fleet, "ras-uncorrectable", "n3")) == back
+    fleet.round(node("n3", **denied))
+    assert len(_back(fleet, "ras-uncorrectable", "n3")) == 1, "what was well since is no matter"
