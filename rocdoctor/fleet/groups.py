@@ -208,11 +208,11 @@ class Oddities:
         if not record.complete or (self.norm.gpus or had) is None:
             found.add(GPU_MISSING)
         usual = self.norm.traits
-        if not usual or any(key in usual and record.traits.get(key) is None for key in _HOST):
+        if _HOST.isdisjoint(usual) or any(_one_sided(key in usual, record.traits.get(key)) for key in _HOST):
             found.add(HOST_BELOW)
-        links = [key for key in _LINKS if key in self.norm.gpu_traits]
-        compared = record.complete and links and len(record.gpus) == self.norm.gpus
-        if not compared or any(one.get(key) is None for one in record.gpu_traits for key in links):
+        links = self.norm.gpu_traits
+        compared = record.complete and len(record.gpus) == self.norm.gpus and not links.keys().isdisjoint(_LINKS)
+        if not compared or any(_one_sided(key in links, one.get(key)) for one in record.gpu_traits for key in _LINKS):
             found.add(LINK_BELOW)
         return frozenset(found)
 
@@ -277,6 +277,11 @@ class Oddities:
 
 def _different(words: str, key: str) -> Sighting:
     return Sighting(f"{DIFFERENT}.{key.replace(' ', '-').lower()}", "", "info", "certain", None, words)
+
+
+def _one_sided(usual: bool, mine: str | None) -> bool:
+    """Whether a value cannot be compared: either the node or its equals have none, and the other side does."""
+    return usual != (mine is not None)
 
 
 def _less(mine: str, usual: str) -> bool:

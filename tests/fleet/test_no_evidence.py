@@ -277,3 +277,26 @@ def test_a_node_with_two_faults_comes_back_when_both_are_known_to_be_gone() -> N
         assert len(_back(fleet, "ras-uncorrectable", "n3")) == back
     fleet.round(node("n3", **denied))
     assert len(_back(fleet, "ras-uncorrectable", "n3")) == 1, "what was well since is no matter"
+
+
+def test_a_node_is_not_well_where_its_equals_have_no_usual_value_any_more() -> None:
+    """More memory is being put in, or the equals do not tell their links: nothing is left to compare with."""
+    base = fixture_record()
+    size = int(base.traits["memory_bytes"] or 0)
+    low: dict[str, Any] = {"traits": {**base.traits, "memory_bytes": str(size // 2)}}
+    more: dict[str, Any] = {"traits": {**base.traits, "memory_bytes": str(size * 2)}}
+    narrow: dict[str, Any] = {"gpu_traits": tuple({**one, "pcie_width": "8"} for one in base.gpu_traits)}
+    untold: dict[str, Any] = {"gpu_traits": tuple({**one, "pcie_width": None} for one in base.gpu_traits)}
+    for check, bad, others in (("fleet-host-below-group", low, more), ("fleet-link-below-group", narrow, untold)):
+        fleet = FleetRounds()
+        for _ in range(3):
+            fleet.round(node("n3", **bad))
+        assert fleet.to_drain() == ["n3"]
+        equals = [node(f"n{n}", **others) for n in range(20) if n != 3 and (others is untold or n > 11)]
+        fleet.round(*equals, node("n3", boot="b-2", **bad))
+        assert fleet.said("n3")[1] == "none"
+        assert check in fleet.verdict.undecided["n3"]
+        assert _back(fleet, check, "n3") == []
+        fleet.round(node("n3", boot="b-2"))
+        assert check not in fleet.verdict.undecided.get("n3", ())
+        assert len(_back(fleet, check, "n3")) == 1
