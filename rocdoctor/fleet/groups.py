@@ -31,6 +31,9 @@ _LINKS = {
 }
 _HOST = frozenset(("memory_bytes", "sockets", "nics"))
 _BOUGHT_SHARE, _BOUGHT = 0.02, 2  # more nodes than that with one smaller value were bought so, and have lost nothing
+_NOT_UP = frozenset(
+    ("armed", "dormant", "down", "init", "lowerlayerdown", "notpresent", "testing")
+)  # they carry nothing
 _CARDS = regex(r"(\d{1,4}) x (\S{1,40}) ([^,]{1,60})")
 
 
@@ -290,11 +293,11 @@ def _less(mine: str, usual: str) -> bool:
 
 
 def _rates(cards: str) -> float | None:
-    """Gbit/s of all fast cards that are up, from the words of the trait; None where one is up and tells no rate."""
+    """Gbit/s of all fast cards that are up, from the words of the trait; None where one may be up and tells no rate."""
     total = 0.0
     for found in _CARDS.finditer(cards):
         rate = number(found[3].split()[0]) if found[3].endswith("Gbit/s") else None
-        if rate is None and found[3] != "down":
+        if rate is None and found[3] not in _NOT_UP:
             return None
         total += int(found[1]) * (rate or 0.0)
     return total

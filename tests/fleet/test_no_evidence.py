@@ -205,11 +205,15 @@ def test_what_is_usual_is_told_by_all_whose_record_holds() -> None:
 
 
 def test_a_card_of_which_nobody_knows_the_rate_is_not_a_lost_one() -> None:
-    traits = {**fixture_record().traits, "nics": "7 x roce 400 Gbit/s, 1 x roce up"}
-    fleet = FleetRounds()
-    for _ in range(3):
-        fleet.round(node("n3", traits=traits))
-    assert fleet.said("n3") == ("different", "none")
+    said = {}
+    for state in ("up", "strange", "down", "init", "armed", "lowerlayerdown", "dormant"):
+        traits = {**fixture_record().traits, "nics": f"7 x roce 400 Gbit/s, 1 x roce {state}"}
+        fleet = FleetRounds(6)
+        for _ in range(3):
+            fleet.round(node("n3", traits=traits))
+        said[state] = fleet.said("n3")
+    assert said.pop("up") == said.pop("strange") == ("different", "none")
+    assert set(said.values()) == {("likely", "drain")}, said
 
 
 def test_gpus_are_compared_place_by_place_only_where_all_are_listed() -> None:
