@@ -104,6 +104,8 @@ EVENTS = frozenset(
         "xgmi-errors",
     )
 )
+# These rest on counters, which stand, where a record says nothing of lines.
+COUNTED = frozenset(("pcie-aer-errors",))
 
 
 def class_of(check: str, severity: str, confidence: str) -> NodeClass:

@@ -55,14 +55,14 @@ def sightings(diagnosis: Diagnosis) -> tuple[Sighting, ...]:
 
 
 def _logged(finding: Finding, log: KernelLog) -> float | None:
-    """When the last line was written on which it rests; None where it rests on anything else, or the log has no times.
+    """When the last line was written on which it rests; 0 where lines have no times, None where it rests on more.
 
     The first log lines of a finding may scroll out of the log, the last stays the longest.
     """
     if not finding.evidence or any(one.source != log.source for one in finding.evidence):
         return None
     lines = {one.line for one in finding.evidence}
-    return max((one.time_s for one in log.events if one.line in lines and one.time_s is not None), default=None)
+    return max((one.time_s for one in log.events if one.line in lines and one.time_s is not None), default=0.0)
 
 
 def seen_again(first: Sequence[Sighting], second: Diagnosis) -> tuple[Sighting, ...]:

@@ -54,7 +54,7 @@ class Trail:
         """A record that shows a line of the log: the same line again, or one that bears no time, is nothing new."""
         self.stale = False
         before = self.logged_s
-        if not self.times or (logged_s is not None and before is not None and logged_s > before + _ONE_EVENT_S):
+        if not self.times or (logged_s and before and logged_s > before + _ONE_EVENT_S):  # 0: a line without a time
             self.note(True, at)
         self.logged_s = logged_s if before is None or logged_s is None else max(logged_s, before)
 
@@ -138,16 +138,16 @@ class NodeMemory:
             if one.check in forgotten:
                 continue
             _, other = there.setdefault(one.key, (node_class, one))
-            if one.check in EVENTS and (one.logged_s or 0.0) > (other.logged_s or 0.0):
+            if one.event and (one.logged_s or 0.0) > (other.logged_s or 0.0):
                 there[one.key] = node_class, one  # several errors of one GPU: the last of them
         for key, (node_class, one) in there.items():
             trail = self.trails.setdefault(key, Trail(node_class, one.check, one.cause, one.gpu, one.message))
             trail.node_class, trail.message, trail.cause = node_class, one.message, one.cause
-            trail.looks = 1 if one.check in EVENTS else one.looks
+            trail.looks = 1 if one.event else one.looks
         for key, trail in list(self.trails.items()):
             if trail.check in forgotten or (key not in there and trail.check in self.undecided):
                 trail.skip()
-            elif trail.check in EVENTS and key in there:
+            elif key in there and there[key][1].event:
                 trail.logged(there[key][1].logged_s, at)
             else:
                 trail.note(key in there, at)

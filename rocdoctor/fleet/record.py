@@ -11,8 +11,9 @@
      "figures": {"matmul_bf16_tflops": [613.2, ...]}, "bundle": {"name": "...", "sha256": "..."} or null}
 
 ``complete``: the list of GPUs shows all on the bus. ``looks``: in how many looks of one run the finding was there.
-``logged_s``: of what rests on lines of the kernel log alone, the time of the last of them, in seconds since boot. What
-is not known is null. ``boot`` and the ids of GPUs are pseudonyms under the key of the fleet, null without one.
+``logged_s``: of what rests on lines of the kernel log alone, the time of the last of them, in seconds since boot, and 0
+where they bear none. What is not known is null. ``boot`` is a digest of the kernel's id of the boot, and needs no key;
+the ids of GPUs are pseudonyms under the key of the fleet, null without one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocdoctor.fleet import boot
+from rocdoctor.fleet.classes import COUNTED, EVENTS
 from rocdoctor.model.finding import Confidence, Severity
 
 SCHEMA = "rocdoctor.record/1"
@@ -41,6 +43,11 @@ class Sighting:
     message: str
     looks: int = 1
     logged_s: float | None = None
+
+    @property
+    def event(self) -> bool:
+        """Whether it tells of what happened once, by a line of the log, and not of what is so now."""
+        return self.check in EVENTS and (self.logged_s is not None or self.check not in COUNTED)
 
     @property
     def key(self) -> str:

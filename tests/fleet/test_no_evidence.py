@@ -304,3 +304,20 @@ def test_a_node_is_not_well_where_its_equals_have_no_usual_value_any_more() -> N
         fleet.round(node("n3", boot="b-2"))
         assert check not in fleet.verdict.undecided.get("n3", ())
         assert len(_back(fleet, check, "n3")) == 1
+
+
+def test_counters_that_stand_count_in_each_record_and_lines_once() -> None:
+    """The check of PCIe errors reads the counters of the kernel, and its log where nobody read them."""
+    bad = sick("pcie-aer-errors", 2, "pcie-link-degraded", "warning")
+    for logged_s, ready in ((None, [0, 0, 1, 1]), (0.0, [0, 0, 0, 0]), (500.0, [0, 0, 0, 0])):
+        fleet, said = FleetRounds(), []
+        for _ in ready:
+            fleet.round(node("n3", NOW, replace(bad, logged_s=logged_s)))
+            said.append(int(fleet.verdict.nodes[0].first.ready))
+        assert said == ready, logged_s
+        fleet.round()
+        assert fleet.said("n3")[1] == "none"
+    fleet = FleetRounds()
+    for logged_s in (0.0, 500.0, 500.0, 500.0):
+        fleet.round(node("n3", NOW, replace(bad, logged_s=logged_s)))
+    assert fleet.verdict.nodes[0].first.seen == 1, "it may be the same line, of which the time is known now"

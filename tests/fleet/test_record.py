@@ -152,6 +152,12 @@ def test_a_finding_of_the_log_tells_when_its_last_line_was_written() -> None:
     assert {one.check for one in told if one.logged_s is not None} == {"ras-log-uncorrectable"}
     again = _back(node("n", NOW, log))
     assert [one.logged_s for one in again.findings if one.check == log.check] == [305.5]
+    bare = b"Linux version 6.8.0\n" + line.partition(b"] ")[2] * 2
+    told = sightings(judged(CaptureHost(parse(capture.replace(refused, b"-- run dmesg --\n" + bare)), "log")))
+    assert [(one.logged_s, one.event) for one in told if one.check == log.check] == [(0.0, True)]
+    assert {one.check for one in told if one.logged_s is not None} == {"ras-log-uncorrectable"}
+    again = _back(node("n", NOW, *told))
+    assert 0.0 in [one.logged_s for one in again.findings if one.check == log.check], "which is not the same as none"
 
 
 def test_the_checks_that_decide_whether_a_node_comes_back_are_all_named_as_not_known() -> None:
