@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from random import Random
 
@@ -57,3 +58,11 @@ def test_what_the_world_plants_its_checks_can_give() -> None:
         if not any(a in (severity, "?") and b in (sure, "?") for a, b in _outcomes(paths[check]))
     ]
     assert wrong == []
+
+
+def test_the_page_says_of_each_line_of_the_log_how_it_counts() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text()
+    points = [one for one in page.split("\n- ") if one.startswith(("A line of the kernel log ", "Where such a line "))]
+    events, states = ({*re.findall(r"`([a-z]+(?:-[a-z]+)+)`", one)} for one in points)
+    assert events == EVENTS
+    assert states == LOGGED - EVENTS
