@@ -28,7 +28,7 @@ def mounted_by_users(mountinfo: str) -> dict[int, int]:
     What the root folder is on is left out: there is nothing beyond it that could be kept from anybody.
     """
     found: dict[int, int] = {}
-    for line in mountinfo.splitlines():
+    for line in mountinfo.split("\n"):  # of what may stand in a name the kernel escapes nothing else that ends a line
         before, _, after = line.partition(" - ")
         left, right = before.split(" "), after.split(" ")
         if len(left) < 6 or len(right) < 3:
@@ -72,7 +72,7 @@ class UserMounts:
 
     def _read(self) -> None:
         if self._stream is None or self._of != os.getpid():  # what was opened before a fork speaks of the parent
-            self._stream = open(self._path, encoding="utf-8", errors="replace")  # noqa: SIM115
+            self._stream = open(self._path, encoding="utf-8", errors="replace", newline="\n")  # noqa: SIM115
             self._of = os.getpid()
         self._stream.seek(0)
         self._found = mounted_by_users(self._stream.read())

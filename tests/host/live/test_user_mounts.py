@@ -41,6 +41,13 @@ def test_what_everything_is_on_is_nobodys_in_particular() -> None:
     assert mounted_by_users(line) == mounted_by_users(line + line.replace(" / / ", " /x /y ")) == {}
 
 
+@pytest.mark.parametrize("sign", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_only_the_kernels_end_of_a_line_is_one(tmp_path: Path, sign: str) -> None:
+    told = tmp_path / "mountinfo"
+    told.write_bytes(_LINES.replace("/tmp/x", f"/tmp/a{sign}b").encode())
+    assert UserMounts(str(told)).user(os.makedev(0, 39)) == 1000
+
+
 @pytest.mark.parametrize("line", ["", "a b", "1 2 x:y / /m rw - fuse f user_id=5", "1 2 0:9 / /m rw - fuse"])
 def test_a_line_of_no_form_is_none(line: str) -> None:
     assert mounted_by_users(line) == {}
