@@ -110,23 +110,37 @@ def test_what_another_put_there_is_not_run(archive: Path, tmp_path: Path) -> Non
     assert "planted" not in _run(archive, cache, "--version", folder=str(tmp_path / "temporary")).stdout
 
 
-def test_a_file_system_that_a_user_mounted_is_no_safe_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may claim that all in it is root's: FUSE with allow_other."""
-    number = tmp_path.stat().st_dev
-    here, elsewhere = (f"{os.major(one)}:{os.minor(one)}" for one in (number, number + 1))
-    told = tmp_path / "mountinfo"
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What stands in for /proc/self/mountinfo."""
+    path = tmp_path / "mountinfo"
     usual = open
 
-    def opened(path: object, *more: object, **named: object) -> object:
-        return usual(told if path == "/proc/self/mountinfo" else path, *more, **named)  # type: ignore[call-overload]
+    def opened(asked: object, *more: object, **named: object) -> object:
+        return usual(path if asked == "/proc/self/mountinfo" else asked, *more, **named)  # type: ignore[call-overload]
 
     monkeypatch.setattr("builtins.open", opened)
     monkeypatch.setattr("os.lstat", lambda path: os.stat("/dev/null" if path == "/" else path))
+    return path
+
+
+def test_a_file_system_that_a_user_mounted_is_no_safe_place(tmp_path: Path, told: Path) -> None:
+    """It may claim that all in it is root's: FUSE with allow_other."""
+    number = tmp_path.stat().st_dev
+    here, elsewhere = (f"{os.major(one)}:{os.minor(one)}" for one in (number, number + 1))
     for device, user, expected in ((here, "4711", {number}), (here, "0", set()), (elsewhere, "4711", {number + 1})):
         told.write_text(
             f"40 21 {device} / /m rw,nosuid - fuse.x x rw,user_id={user},allow_other\n21 1 8:2 / / rw - ext4 a rw\n"
         )
         assert start._of_users() == expected
+
+
+@pytest.mark.parametrize("name", ["a\rb", "a\x0bb", "a\u2028b", "a\r1 2 shared:1 b"])
+def test_no_name_of_a_mount_point_hides_it_or_stops_anybody(told: Path, name: str) -> None:
+    odd = "1 2 shared:1 / /m rw - fuse x rw,user_id=4711\n1 2 3 / /m rw - fuse x rw,user_id=4711\n"
+    line = f"40 21 0:4711 / /{name} rw,nosuid shared:1 - fuse.x x rw,user_id=4711,allow_other\n"
+    told.write_bytes((odd + line).encode())
+    assert start._of_users() == {os.makedev(0, 4711)}
 
 
 def test_no_room_is_told_in_a_sentence(archive: Path, tmp_path: Path) -> None:

@@ -36,14 +36,15 @@ def _caches() -> str:
 def _of_users() -> Set[int]:
     """The numbers of FUSE file systems that another user has mounted: what these say of owners is that one's word."""
     found = set()
-    with contextlib.suppress(OSError), open("/proc/self/mountinfo", errors="replace") as mounts:
+    with contextlib.suppress(OSError), open("/proc/self/mountinfo", errors="replace", newline="\n") as mounts:
         for line in mounts:
             before, _, after = line.partition(" - ")
             number, told = before.split(" ")[2:3], after.split(" ")
             users = [one[8:] for one in told[-1].strip().split(",") if one.startswith("user_id=")]
             if number and told[0].startswith("fuse") and not {"0", str(os.geteuid())}.issuperset(users):
-                major, minor = number[0].split(":")
-                found.add(os.makedev(int(major), int(minor)))
+                with contextlib.suppress(ValueError, OverflowError):
+                    major, minor = number[0].split(":")
+                    found.add(os.makedev(int(major), int(minor)))
     return found - {os.lstat("/").st_dev}
 
 
