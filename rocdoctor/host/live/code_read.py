@@ -81,7 +81,7 @@ class CodeReader:
             found: dict[Weakness, None] = {}
             try:
                 found.update(dict.fromkeys(weaknesses(path)))
-                for one in self._read(path, use, deep):
+                for one in self._read(path, use, deep, bool(found)):
                     more = [one] if isinstance(one, Weakness) else weaknesses(one, missing_ok=True)
                     found.update(dict.fromkeys(more))
             except OSError:
@@ -90,16 +90,16 @@ class CodeReader:
             self._known[path, use] = deep if first_line(path) is not None else 0, list(found)
         return self._known[path, use][1]
 
-    def _read(self, path: str, use: Use | None, deep: int) -> Iterator[str | Weakness]:
+    def _read(self, path: str, use: Use | None, deep: int, weak: bool) -> Iterator[str | Weakness]:
         name = os.path.basename(path)
         for pattern in _ALSO.get(name, ()):
             for place in glob.glob(pattern):
                 yield place
                 yield from code_of(place) if name in _OF_SLURM else ()
-        if (words := first_line(path)) is not None:
-            yield from self._of_script(path, words, deep)
-        else:
+        if (words := first_line(path)) is None:
             yield from self._libraries.weak_of(path)
+        elif not weak:  # else others choose its words, and how long they keep us
+            yield from self._of_script(path, words, deep)
         if use is not None:
             yield from read_by_python(path, use)
         elif _PYTHON.match(name):

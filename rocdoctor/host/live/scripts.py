@@ -6,11 +6,11 @@ may stand is a program. That is more than a run reads, which is the safe side.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -50,6 +50,7 @@ _VARIABLE = regex(r"\$(?:\{(\w+)\}|(\w+))(?=/)")
 # What lies there is no code of a program, or the kernel's; but everybody may put files into some of these.
 _NO_CODE = regex(r"/(?:proc|sys|dev(?!/shm/)|run(?!/user/)|var/(?:log|run|cache|spool|mail))(?:/|\Z)")
 _MOST_MATCHES, _MOST_NESTED = 500, 3
+_MOST_FILLED = 2 * MOST_BYTES
 
 
 def first_line(path: str) -> list[str] | None:
@@ -96,9 +97,11 @@ def named_places(path: str, text: str) -> Iterator[str]:
     """
     folders = [os.path.dirname(one) for one in dict.fromkeys((path, os.path.realpath(path)))]
     folders += [os.path.dirname(one) for one in folders]
-    text = _filled(text)
-    words = _PATH.findall(text)
-    for folder, names in _MANY.findall(text):
+    filled = _filled(text)
+    if filled is None:
+        raise OSError(errno.EFBIG, "too long a script to be looked through", path)
+    words = _PATH.findall(filled)
+    for folder, names in _MANY.findall(filled):
         words += islice(glob.iglob(f"{glob.escape(folder)}{names}"), _MOST_MATCHES)
     words += [word[word.index("/") :] for word in words]  # $HERE/x
     for word in dict.fromkeys(words):
@@ -108,20 +111,26 @@ def named_places(path: str, text: str) -> Iterator[str]:
         ):
             if not _NO_CODE.match(place) and os.path.exists(place):
                 yield place
-    yield from dict.fromkeys(path for _, path in _SOURCED.findall(text) if path)
+    yield from dict.fromkeys(path for _, path in _SOURCED.findall(filled) if path)
 
 
-def _filled(text: str) -> str:
-    """The text with folders in the place of the variables that it sets to them; one without such a value stays."""
+def _filled(text: str) -> str | None:
+    """The text with folders in the place of the variables that it sets to them; one without such a value stays.
+
+    None where it grows past all measure: a long value that is used often, or one that holds others.
+    """
     text = _OTHERWISE.sub(lambda found: found[1], text)
     for _ in range(_MOST_NESTED):
         values = dict(_SET.findall(text))
-        text = _VARIABLE.sub(partial(_value, values), text) if values else text
+        used = [(found, values[name]) for found in _VARIABLE.finditer(text) if (name := found[1] or found[2]) in values]
+        if len(text) + sum(len(value) - len(found[0]) for found, value in used) > _MOST_FILLED:
+            return None
+        parts, position = [], 0
+        for found, value in used:
+            parts += [text[position : found.start()], value]
+            position = found.end()
+        text = "".join([*parts, text[position:]])
     return text
-
-
-def _value(values: Mapping[str, str], found: re.Match[str]) -> str:
-    return values.get(found[1] or found[2], found[0])
 
 
 def named_programs(text: str, folders: Collection[str]) -> Iterator[str]:

@@ -220,6 +220,26 @@ def test_who_reads_a_script_must_be_known(shared: Path) -> None:
         box.weak()
 
 
+def test_a_script_that_grows_without_measure_is_not_looked_through(shared: Path) -> None:
+    """A long folder that is named often, or folders of folders."""
+    box = Box(shared / "box")
+    nested = "".join(f"{two}=" + f"${one}/" * 200 + "\n" for one, two in ("AB", "BC", "CD"))
+    for text in ("A=/" + "a" * 100_000 + "\n" + "cat $A/b\n" * 2_000, "A=/a\n" + nested):
+        box.script(text)
+        with pytest.raises(OSError, match="too long"):
+            box.weak()
+    box.script("A=/a\n" + "cat $A/b\n" * 10_000)
+    assert box.weak() == []
+
+
+def test_a_script_that_others_can_write_is_not_looked_through(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box(shared / "box")
+    path = box.theirs("bin/tool", "#!/bin/sh\nhelper\n")
+    box.theirs("bin/helper")
+    monkeypatch.setattr(code_read, "text_of", lambda path: pytest.fail(f"{path} was read"))
+    assert box.weak() == [str(path)]
+
+
 def test_a_shell_sources_nothing_that_everybody_can_make(shared: Path) -> None:
     box = Box(shared / "box")
     for place in ("/tmp/rocdoctor-not-there.sh", "/dev/shm/rocdoctor-not-there.sh"):
