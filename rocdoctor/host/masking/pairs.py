@@ -35,7 +35,12 @@ _VALUED_BELOW = regex(
     rf"(?:[&!][\w.:/!-]{{1,60}}[ \t]{{1,8}})?(?P<o>[|>](?:[+-]\d?|\d[+-]?)?)?[ \t]{{0,8}}(?:[ \t]#[^\n]{{0,80}})?\r?\n"
 )
 _BELOW = regex(r"(?P<i>[ \t]{0,80})(?P<s>[^\s][^\n]{0,4000}?)[ \t\r]{0,8}(?:\n|\Z)|[ \t\r]{0,80}\n")
-_SCALAR = regex(r"(?P<q>[\"']?)(?P<s>[^\s\"',{}\[\]]{1,4000})(?P=q),?")
+_SCALAR = regex(
+    r"(?:(?P<q>[\"'])(?P<a>[^\"'\n]{1,4000})(?P=q)|(?P<s>[^\s\"',{}\[\]]{1,4000}))"
+    r"[,;)}\]]{0,8}(?:[ \t]{1,8}[,;)}\]]{1,8}){0,4}(?:[ \t]{1,8}#[^\n]{0,4000})?"
+)
+# No value, or one in the lines below.
+_NOTHING = regex(r"(?i:null|none|nil|~|#|\|[-+\d]{0,2})")
 # Where what belongs together ends: the next object, the next entry of a list, an empty line.
 _ENDS = regex(r"[{}]|\n[ \t\r]{0,80}(?:\n|- )|</|/>")
 # What is a key of something that is kept secret: SECRET_KEY of Django, ENCRYPTION_KEY.
@@ -82,36 +87,47 @@ def _values(text: str, name: re.Match[str], since: int) -> Iterator[tuple[int, i
     end = following.start() if following else end
     stops = _ENDS.search(text, name.end(), end)
     stop = stops.start() if stops else end
-    found = _VALUED.search(text, name.end(), stop)
-    below = _VALUED_BELOW.search(text, name.end(), min(len(text), stop + 1))
-    if below is not None and (found is None or below.start() <= found.start()):
-        if text.count("\n", name.start(), below.start()) <= _MOST_LINES:
-            yield from _lines_below(text, below)
-        return
+    found = next(_inline(text, name.end(), stop), None)
+    for below in _VALUED_BELOW.finditer(text, name.end(), min(len(text), stop + 1)):
+        if found is not None and found.start() < below.start():
+            break
+        if text.count("\n", name.start(), below.start()) > _MOST_LINES:
+            break
+        if lines := list(_lines_below(text, below)):
+            yield from lines
+            return  # a key with nothing below it, "default:", leaves the word to the others
     if found is None:
         start = max(since, name.start() - _FARTHEST)
         for stops in _ENDS.finditer(text, start, name.start()):
             start = stops.end()
-        before = list(_VALUED.finditer(text, start, name.start()))
+        before = list(_inline(text, start, name.start()))
         found = before[-1] if before else None
     if found is not None and text.count("\n", min(name.start(), found.start()), found.end()) <= _MOST_LINES:
         yield found.span("a" if found["a"] else "b")
 
 
+def _inline(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    return (one for one in _VALUED.finditer(text, start, end) if not _NOTHING.fullmatch(one["b"] or one["a"]))
+
+
 def _lines_below(text: str, key: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The lines of a value below its key: of a text in YAML all that stand further in than the key, else one word."""
     column = key.start() - text.rfind("\n", 0, key.start()) - 1
-    if text[: key.start()].endswith(('"', "'")):
+    if text.endswith(('"', "'"), 0, key.start()):
         column -= 1
     at = key.end()
-    for _ in range(_MOST_BELOW if key["o"] else 1):
+    for _ in range(_MOST_BELOW if key["o"] else _MOST_LINES):
         line = _BELOW.match(text, at)
         if line is None or (line["s"] and len(line["i"]) <= column):
             return
         if line["s"] and key["o"]:
             yield line.span("s")
-        elif line["s"] and (one := _SCALAR.fullmatch(line["s"])) and not one["s"].endswith(":"):
-            yield line.start("s") + one.start("s"), line.start("s") + one.end("s")
+        elif line["s"] and not line["s"].startswith("#"):
+            one = _SCALAR.fullmatch(line["s"])
+            if one and not (one["s"] or "").endswith(":"):
+                start, end = one.span("a" if one["a"] else "s")
+                yield line.start("s") + start, line.start("s") + end
+            return
         at = line.end()
         if at >= len(text):
             return

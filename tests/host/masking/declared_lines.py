@@ -124,6 +124,17 @@ _BELOW = (
     "password: !vault |\n  {}\n",
     "- name: SECRET_KEY\n  value: >\n    {}\n",
     "- name: SECRET_KEY\n  value: {}\n",
+    # What has nothing below it is not the value.
+    "env:\n  - name: DB_PASSWORD\n    default:\n    value: {}\n",
+    "- name: DB_PASSWORD\n  content:\n  default:\n  value:\n    {}\n",
+    "- name: DB_PASSWORD\n  val: |\n  value: {}\n",
+    "- name: DB_PASSWORD\n  default: null  # none\n  value: {}\n",
+    "- name: DB_PASSWORD\n  default: # none\n  value: {}\n",
+    "value: {}\nname: DB_PASSWORD\ncontent:\nother: 3\n",
+    '{{"name": "DB_PASSWORD",\n "value":\n   "{}"}}',
+    '[{{"name": "DB_PASSWORD",\n "value":\n   "{}" }} ],',
+    '- name: DB_PASSWORD\n  value:\n    "correct {} horse"\n',
+    "- name: DB_PASSWORD\n  value:\n    # from vault\n\n    {}  # of 2025\n",
 )
 _RANDOM = (
     "HF_TOKEN ?= {}",
