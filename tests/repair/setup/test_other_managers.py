@@ -130,13 +130,14 @@ def _said(call: tuple[str, ...], empty: Path) -> str:
         "pacman": (f"{real}/usr/bin/pacman",),
     }[call[0]]
     behind = ("--root", str(empty), "--dbpath", str(empty), "--config", f"{real}/etc/pacman.conf")
+    rpm = (f"{real}/usr/lib/rpm", "/usr/lib/rpm")  # what is installed already was not downloaded
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(empty),
         "LC_ALL": "C.UTF-8",
         "LD_LIBRARY_PATH": f"{real}/usr/lib/x86_64-linux-gnu:{real}/usr/lib",
         "PYTHONPATH": f"{real}/usr/lib/python3/dist-packages",
-        "RPM_CONFIGDIR": f"{real}/usr/lib/rpm",
+        "RPM_CONFIGDIR": next(one for one in rpm if (Path(one) / "macros").exists()),
     }
     words = [*inside, *call[1:], *(behind if call[0] == "pacman" else ())]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
