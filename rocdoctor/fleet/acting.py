@@ -140,14 +140,12 @@ def _cap(nodes: int, limits: ActionLimits) -> int:
 def _well(found: FleetVerdict, drained: Drained, booted: int | None) -> bool:
     """Whether a record that is younger than the drain, and than the node's last boot, speaks for the node.
 
-    It has to be able to tell of what the node was drained for, and of all else that would have been enough.
+    It has to tell that what the node was drained for is gone, and all else that would have been enough.
     """
     taken = found.heard.get(drained.node)
     if taken is None or taken <= drained.at or booted is None or taken < booted:
         return False
-    check = drained.reason.removeprefix(PREFIX).partition(" [")[0]
-    undecided = found.undecided.get(drained.node, ())
-    if drained.node in found.unsettled or any(one[:_MOST_CHECK] == check for one in undecided):
+    if drained.node in found.unsettled:
         return False
     verdict = next((one for one in found.nodes if one.node == drained.node), None)
     return verdict is None or verdict.node_class == "different"

@@ -106,7 +106,6 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         {node: one.at for node, one in memories.items() if one.at is not None and not one.missed},
         {node: one.kind for node, one in memories.items() if one.kind},
         {node: one.boot for node, one in memories.items() if one.boot is not None and not one.missed},
-        {node: tuple(one.undecided) for node, one in memories.items() if one.undecided and not one.missed},
         {node: tuple(one.unsettled) for node, one in memories.items() if one.unsettled},
     )
 

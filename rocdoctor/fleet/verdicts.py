@@ -73,9 +73,8 @@ class FleetFinding:
 class FleetVerdict:
     """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat.
 
-    ``heard``: when the records that count were taken, ``boots`` in which boot, ``undecided`` of which checks they say
-    nothing; ``unsettled``: which checks were once enough to act and are not known to be well since; ``kinds``: the
-    kind of every node that was ever heard.
+    ``heard``: when the records that count were taken, ``boots`` in which boot; ``unsettled``: which checks were
+    once enough to act and are not known to be well since; ``kinds``: the kind of every node that was ever heard.
     """
 
     at: int
@@ -87,7 +86,6 @@ class FleetVerdict:
     heard: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     boots: Mapping[str, str] = field(default_factory=dict)
-    undecided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unsettled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of_class(self, name: NodeClass) -> tuple[NodeVerdict, ...]:

@@ -67,7 +67,7 @@ def test_a_fault_of_which_only_an_old_line_is_left_stays_and_is_not_enough() -> 
     assert fleet.said("n3") == ("certain", "drain")
     fleet.round(node("n3", NOW, sick("ras-log-uncorrectable", 2, severity="warning"), unknown={}))
     assert fleet.said("n3") == ("certain", "none")
-    assert fleet.verdict.undecided["n3"].count("ras-log-uncorrectable") == 1
+    assert fleet.memories["n3"].undecided.count("ras-log-uncorrectable") == 1
 
 
 def test_a_fault_that_became_common_is_not_enough_to_act() -> None:
@@ -98,7 +98,7 @@ def test_what_a_record_cannot_tell_of_stays_and_is_not_enough(changes: dict[str,
     fleet.round(node("n3", boot="b-2", **changes) if changes else node("n3", boot="b-2", complete=False))
     assert fleet.said("n3") == ("well", "none")
     check = "ras-uncorrectable" if changes else "fleet-gpu-missing"
-    assert check in fleet.verdict.undecided["n3"], "nor is it a reason to bring it back"
+    assert check in fleet.memories["n3"].undecided, "nor is it a reason to bring it back"
 
 
 def test_glitches_far_apart_are_not_added_up_where_nothing_is_known_between_them() -> None:
@@ -122,17 +122,17 @@ def test_gpus_that_a_list_does_not_show_are_told_of_by_no_check() -> None:
     all_there: dict[str, Any] = {"complete": False}
     for changes, stays in ((none, True), (fewer, True), (all_there, False)):
         fleet.round(node("n3", **changes))
-        assert ("ras-uncorrectable" in fleet.verdict.undecided["n3"]) is stays
+        assert ("ras-uncorrectable" in fleet.memories["n3"].undecided) is stays
         assert fleet.verdict.nodes[0].reasons[0].seen == 2
-    assert "fleet-gpu-missing" in fleet.verdict.undecided["n3"]
+    assert "fleet-gpu-missing" in fleet.memories["n3"].undecided
 
 
 def test_how_many_gpus_a_node_ought_to_have_is_not_known_without_equals_or_a_past() -> None:
     fleet = FleetRounds(2)
     fleet.round()
-    assert "fleet-gpu-missing" in fleet.verdict.undecided["n1"]
+    assert "fleet-gpu-missing" in fleet.memories["n1"].undecided
     fleet.round()
-    assert "fleet-gpu-missing" not in fleet.verdict.undecided["n1"]
+    assert "fleet-gpu-missing" not in fleet.memories["n1"].undecided
 
 
 def test_a_processor_that_is_not_told_makes_no_other_kind() -> None:
@@ -299,10 +299,10 @@ def test_a_node_is_not_well_where_its_equals_have_no_usual_value_any_more() -> N
         equals = [node(f"n{n}", **others) for n in range(20) if n != 3 and (others is untold or n > 11)]
         fleet.round(*equals, node("n3", boot="b-2", **bad))
         assert fleet.said("n3")[1] == "none"
-        assert check in fleet.verdict.undecided["n3"]
+        assert check in fleet.memories["n3"].undecided
         assert _back(fleet, check, "n3") == []
         fleet.round(node("n3", boot="b-2"))
-        assert check not in fleet.verdict.undecided.get("n3", ())
+        assert check not in fleet.memories["n3"].undecided
         assert len(_back(fleet, check, "n3")) == 1
 
 

@@ -241,9 +241,9 @@ def test_sles_has_packages_by_target_for_instinct_only() -> None:
         assert refreshed and all("--gpg-auto-import-keys" in words for words in refreshed)
         assert {words[-1] for step in route.undo for words in step.run if "removerepo" in words} == {
             "ROCm-7.2.4",
-            "devel_languages_perl",
-            "Education",
-            "science",
+            "rocm-needs-perl",
+            "rocm-needs-education",
+            "rocm-needs-science",
         }
     assert isinstance(install.rocm_route(here, "gfx1151"), Unknown)
 

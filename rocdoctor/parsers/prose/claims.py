@@ -186,7 +186,7 @@ def _about(grammar: Grammar, words: Sequence[Word], part: _Part, inside: Sequenc
 
 
 def _bare_subject(words: Sequence[Word], part: _Part, inside: Sequence[Mention]) -> bool:
-    """Whether an unknown name does something at the begin of a part, or behind its condition: "pip fails"."""
+    """Whether an unknown name does something at the beginning of a part, or behind its condition: "pip fails"."""
     led = {at for one in inside if one.name not in ("good", "bad", "same", "not") for at in range(one.first, one.end)}
     at = next((at for at in range(part.first, part.end) if at not in led), part.end)
     subject = words[at].text.partition("'")[0] if at < part.end else ""  # it's

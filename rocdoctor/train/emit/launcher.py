@@ -26,6 +26,11 @@ class Argument:
     variables: bool = False
 
 
+def own_options(words: tuple[str, ...]) -> list[Argument]:
+    """What the user adds to the command of a program; none where that is nothing."""
+    return [Argument(words, "your own options")] if words else []
+
+
 def launcher(
     plan: Plan, nnodes: str, node_rank: str | None, rendezvous: str | None, run_id: str | None = None
 ) -> list[Argument]:

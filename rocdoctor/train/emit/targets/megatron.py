@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from rocdoctor.train.emit.files import File
-from rocdoctor.train.emit.launcher import Argument, model_words
+from rocdoctor.train.emit.launcher import Argument, model_words, own_options
 from rocdoctor.train.emit.megatron_limits import FRAMEWORKS, VERSION, last_stage, refuses
 from rocdoctor.train.emit.script import because, render, told
 from rocdoctor.train.emit.targets import Order
@@ -263,7 +263,7 @@ def program(plan: Plan, order: Order, variables: bool = False) -> list[Argument]
         own("--data-path", "DATA_PATH", "prefix of your .bin and .idx files"),
         Argument(("--tokenizer-type", "HuggingFaceTokenizer"), "the kind that most public models come with"),
         own("--tokenizer-model", "TOKENIZER_MODEL", "your tokenizer"),
-        *([Argument(order.script_arguments, "your own options")] if order.script_arguments else []),
+        *own_options(order.script_arguments),
     ]
 
 

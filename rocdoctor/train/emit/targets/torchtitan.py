@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, gcd
 
 from rocdoctor.train.emit.files import File
-from rocdoctor.train.emit.launcher import Argument
+from rocdoctor.train.emit.launcher import Argument, own_options
 from rocdoctor.train.emit.script import because, render, told
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.torchtitan_limits import (
@@ -144,9 +144,8 @@ def program(plan: Plan, order: Order) -> list[Argument]:
         *_batches(plan),
         *_division(plan),
         *_computing(plan),
+        *own_options(order.script_arguments),
     ]
-    if order.script_arguments:
-        words.append(Argument(order.script_arguments, "your own options"))
     policy = f"activation-checkpoint:{RECOMPUTE[plan.work.recompute]}"
     return [*words, Argument((policy,), because(plan, "recompute", "which activations are computed again"))]
 

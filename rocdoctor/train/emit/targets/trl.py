@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import File
-from rocdoctor.train.emit.launcher import Argument
+from rocdoctor.train.emit.launcher import Argument, own_options
 from rocdoctor.train.emit.recipe import RecipeLine, recipe, with_script
 from rocdoctor.train.emit.script import because
 from rocdoctor.train.emit.targets import Order, trainer
@@ -62,12 +62,12 @@ _HEAD = (
 
 def program(order: Order) -> list[Argument]:
     """What each rank runs."""
-    words = [
+    return [
         Argument(("-m", "trl.scripts.sft", "--config", "trl.yaml"), "TRL's own training program"),
         Argument(("--model_name_or_path", "$MODEL"), "what is trained", variables=True),
         Argument(("--dataset_name", "$DATASET"), "on what", variables=True),
+        *own_options(order.script_arguments),
     ]
-    return [*words, *([Argument(order.script_arguments, "your own options")] if order.script_arguments else [])]
 
 
 def files(plan: Plan, order: Order) -> Sequence[File]:

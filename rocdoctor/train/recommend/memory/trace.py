@@ -236,5 +236,5 @@ def unavailable(why: str) -> dict[str, Any]:
 def _words(part: str, place: int, layers: int) -> str:
     if part in {"forward", "backward"}:
         return f"{part} pass of layer {(place % layers) + 1} of {layers}"
-    words = {"start": "begin of the step", "head": "head and loss", "loss": "backward of the loss"}
+    words = {"start": "beginning of the step", "head": "head and loss", "loss": "backward of the loss"}
     return words.get(part, part if part == "embedding" else "end of the step")
