@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rocdoctor.model.lazy_re import regex
+
 _MOST_DIGITS = 9
+_MOST_NAMES = 100_000
+_PIECE = regex(r"([A-Za-z0-9._-]{0,200})(?:\[([0-9,-]{1,4000})\])?")
+_RANGE = regex(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 def folded(names: Iterable[str]) -> str:
@@ -41,4 +46,50 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
             found[-1] = (found[-1][0], number)
         else:
             found.append((number, number))
+    return found
+
+
+def unfolded(text: str) -> list[str]:
+    """The names of ``gpu[0003,0712-0719],login1``, each once, in order; raises ValueError for what is no such list."""
+    found: dict[str, None] = {}
+    for word in _words(text):
+        names, at = [""], 0
+        while at < len(word):
+            piece = _PIECE.match(word, at)
+            if piece is None or piece.end() == at:
+                raise ValueError(f"{word[:80]!r} is not a list of nodes such as gpu[01-40]")
+            numbers = _numbers(piece[2]) if piece[2] is not None else [""]
+            if len(names) * len(numbers) > _MOST_NAMES:
+                raise ValueError(f"more than {_MOST_NAMES} nodes")
+            names = [f"{name}{piece[1]}{number}" for name in names for number in numbers]
+            at = piece.end()
+        found.update(dict.fromkeys(names))
+        if len(found) > _MOST_NAMES:
+            raise ValueError(f"more than {_MOST_NAMES} nodes")
+    return list(found)
+
+
+def _words(text: str) -> list[str]:
+    """Parts between commas and blanks that do not stand in brackets."""
+    words, depth, word = [], 0, ""
+    for sign in text:
+        depth += (sign == "[") - (sign == "]")
+        if depth == 0 and sign in ", \t\n":
+            words.append(word)
+            word = ""
+        else:
+            word += sign
+    return [one for one in (*words, word) if one]
+
+
+def _numbers(text: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split(","):
+        told = _RANGE.fullmatch(part)
+        if told is None:
+            raise ValueError(f"{part[:40]!r} is not a range of numbers")
+        first, last = int(told[1]), int(told[2] or told[1])
+        if last < first or last - first >= _MOST_NAMES:
+            raise ValueError(f"{part[:40]!r} is not a range of numbers that goes up")
+        found += [f"{number:0{len(told[1])}d}" for number in range(first, last + 1)]
     return found

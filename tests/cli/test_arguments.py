@@ -175,6 +175,9 @@ def _actions(name: str) -> list[argparse.Action]:
     return [one for one in parser._actions if one.dest != "help"]
 
 
+_MADE = {"seconds": float, "percent": float, "when": int, "_pid": int, "whole_seconds": int, "how_many": int}
+
+
 def _stored(action: argparse.Action) -> Any:
     """The type of what an argument stores, without None."""
     if action.choices is not None:
@@ -183,9 +186,7 @@ def _stored(action: argparse.Action) -> Any:
         return bool
     if isinstance(action, argparse._AppendAction) or action.nargs in ("*", "+") or isinstance(action.nargs, int):
         return tuple[str, ...]
-    return {"seconds": float, "percent": float, "when": int, "_pid": int}.get(
-        getattr(action.type, "__name__", ""), action.type
-    ) or str
+    return _MADE.get(getattr(action.type, "__name__", ""), action.type) or str
 
 
 def _declared(hint: Any) -> Any:

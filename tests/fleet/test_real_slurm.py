@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -100,3 +101,21 @@ def test_a_job_that_runs_ends_by_itself(slurm: Cluster, tmp_path: Path) -> None:
         job.wait()
     assert engine.state("n1").startswith("drained")
     assert acting.undo()[1] == []
+
+
+def test_nodes_are_asked_by_srun(slurm: Cluster, tmp_path: Path) -> None:
+    """In the order of the command line, which is not that of Slurm; a node that Slurm lacks is said."""
+    folder = tmp_path / "store"
+    program = str(Path(sys.executable).with_name("rocdoctor"))
+
+    def asked(*nodes: str) -> subprocess.CompletedProcess[str]:
+        words = ("fleet", "run", str(folder), *nodes, "--on", "srun", "--program", program)
+        return subprocess.run(
+            slurm.inside(0, program, *words), capture_output=True, text=True, env=slurm.environment(), check=False
+        )
+
+    done = asked("n1", "n0")
+    assert (done.returncode, done.stdout) == (0, "2 of 2 nodes reported: nothing to do.\n"), done.stderr
+    done = asked("n0", "n7")
+    assert done.returncode == 2
+    assert "srun asked no node: srun: error: " in done.stderr

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 from rocdoctor.cli.arguments import format_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.engines import EngineName
+from rocdoctor.fleet.fetching import FetchName
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host import output
@@ -28,7 +29,7 @@ from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit"]
+Action = Literal["run", "tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit"]
 _RECORDS = "/shared/records"
 
 
@@ -40,7 +41,7 @@ class Options(PrintOptions):
     store: str
     inputs: tuple[str, ...] = ()
     at: int | None = None
-    on: EngineName = "slurm"
+    on: Literal["slurm", "k8s", "srun", "clush", "pdsh", "ansible"] | None = None
     yes: bool = False
     undo: bool = False
     share: float = 5.0
@@ -49,6 +50,10 @@ class Options(PrintOptions):
     rate: float = 2.0
     records: str = _RECORDS
     program: str | None = None
+    key: str | None = None
+    limit: int = 60
+    at_once: int = 64
+    inventory: str | None = None
     no_color: bool = False
     quiet: bool = False
 
@@ -57,9 +62,8 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     format_arguments(parser, FORMATS)
     add = parser.add_argument
-    told = (
-        "tick: take records in and judge; ingest: take them in for the next tick; judge: judge the last round again; "
-    )
+    told = "run: let nodes record themselves, and judge; tick: take records in and judge; "
+    told += "ingest: take them in for the next tick; judge: judge the last round again; "
     add(
         "action",
         choices=get_args(Action),
@@ -70,12 +74,21 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("store", metavar="STORE", help="folder of the fleet; emit: slurm, systemd or prometheus")
     told = (
-        "tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why, forget: nodes; "
+        "run: nodes, as gpu[01-40]; tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; "
+        "why, forget: nodes; "
         "page, metrics, emit: where"
     )
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
-    add("--on", choices=get_args(EngineName), help="apply: the scheduler, slurm or Kubernetes (slurm)")
+    add(
+        "--on",
+        choices=(*get_args(EngineName), *get_args(FetchName)),
+        help="apply: the scheduler, slurm or k8s (slurm); run: what reaches the nodes: srun, clush, pdsh or ansible",
+    )
+    add("--limit", type=whole_seconds, metavar="S", help="run: how long a node may take (60)")
+    add("--at-once", type=how_many, metavar="N", help="run: how many nodes are asked at once, but by srun (64)")
+    add("--inventory", metavar="FILE", help="run: hosts and settings for ansible (the nodes as they are named)")
+    add("--key", metavar="FILE", help="run: the key of the fleet on the nodes, as of record --key")
     add("--yes", action="store_true", help="apply: do it; without it the calls are printed")
     add(
         "--undo",
@@ -87,7 +100,11 @@ def arguments(parser: ArgumentParser) -> None:
     add("--floor", type=int, metavar="N", help="apply: so many nodes stay in service whatever happens (0)")
     add("--rate", type=percent, metavar="PERCENT", help="apply: so many of the nodes may be drained within an hour (2)")
     add("--records", metavar="DIR", help=f"emit: the folder that all nodes write to ({_RECORDS})")
-    add("--program", metavar="PATH", help="emit: rocdoctor on the nodes (the one that runs now)")
+    add(
+        "--program",
+        metavar="PATH",
+        help="run, emit: rocdoctor on the nodes (run: rocdoctor; emit: the one that runs now)",
+    )
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="print only nodes that need something done, one per line")
 
@@ -103,6 +120,22 @@ def when(text: str) -> int:
         raise ArgumentTypeError(f"'{text}' is not a time such as 2026-11-24T13:00Z") from None
 
 
+def whole_seconds(text: str) -> int:
+    """A time from the command line, in whole seconds."""
+    return _number(text, 3600, "a number of seconds from 1 to 3600")
+
+
+def how_many(text: str) -> int:
+    """How many, from the command line."""
+    return _number(text, 10_000, "a number from 1 to 10000")
+
+
+def _number(text: str, most: int, what: str) -> int:
+    if not (text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= most):
+        raise ArgumentTypeError(f"'{text}' is not {what}")
+    return int(text)
+
+
 def percent(text: str) -> float:
     """A share from the command line, in percent."""
     try:
@@ -116,8 +149,8 @@ def percent(text: str) -> float:
 
 def run(options: Options) -> int:
     """Do what was asked; 1 where a node is to be taken out."""
-    if options.format != "text" and options.action not in ("tick", "judge", "why"):
-        raise UsageError(f"{options.action} has no --{options.format}; tick, judge and why have")
+    if options.format != "text" and options.action not in ("run", "tick", "judge", "why"):
+        raise UsageError(f"{options.action} has no --{options.format}; run, tick, judge and why have")
     if options.action == "emit":
         return _emit(options)
     store = Store(Path(options.store))
@@ -132,8 +165,10 @@ def run(options: Options) -> int:
             store.keep(batch)
             output.note(f"{_came(batch)}; the next tick judges them", "")
             return 0
-        if options.action == "tick":
-            batch = store.kept(_batch(options.inputs))
+        if options.action in ("run", "tick"):
+            if options.action == "run":
+                store.safe()
+            batch = store.kept(_fetched(options) if options.action == "run" else _batch(options.inputs))
             found = store.tick(batch, int(time.time()) if options.at is None else options.at)
             if batch.problems or batch.unnamed:
                 output.note(_came(batch), "")
@@ -150,7 +185,29 @@ def run(options: Options) -> int:
     if options.action == "apply":
         return _apply(options, found)
     _show(options, found)
+    if options.action == "run" and not found.told:
+        return EXIT_FINDINGS
     return EXIT_FINDINGS if any(one.proposal == "drain" for one in found.nodes) else 0
+
+
+def _fetched(options: Options) -> Batch:
+    """What nodes say of themselves when they are asked now."""
+    from rocdoctor.fleet.fetching import Asking, FetchError
+    from rocdoctor.fleet.node_names import unfolded
+    from rocdoctor.service.fleet_fetch import fetched
+
+    engine = next((one for one in get_args(FetchName) if one == options.on), None)
+    if engine is None:
+        raise UsageError(f"run takes --on {', '.join(get_args(FetchName)[:-1])} or {get_args(FetchName)[-1]}")
+    try:
+        nodes = tuple(unfolded(" ".join(options.inputs)))
+        if not nodes:
+            raise UsageError(f"run takes the nodes to ask: rocdoctor fleet run STORE --on {engine} 'gpu[01-40]'")
+        program = options.program or "rocdoctor"
+        asking = Asking(nodes, program, options.key, options.limit, options.at_once, options.inventory)
+        return fetched(engine, asking, lambda words: output.note(f"+ {words}", ""))
+    except (FetchError, ValueError) as error:
+        raise UsageError(str(error)) from None
 
 
 def _forget(options: Options, store: Store) -> int:
@@ -273,7 +330,10 @@ def _apply(options: Options, found: FleetVerdict | None) -> int:
     from rocdoctor.report.fleet.fleet_document import action_lines
     from rocdoctor.service.fleet_apply import Acting
 
-    acting = Acting(Path(options.store), on=ENGINES[options.on])
+    engine = next((one for one in get_args(EngineName) if one == (options.on or "slurm")), None)
+    if engine is None:
+        raise UsageError(f"apply takes --on {' or '.join(get_args(EngineName))}")
+    acting = Acting(Path(options.store), on=ENGINES[engine])
     limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100)
     failed: list[str] = []
     if found is None:

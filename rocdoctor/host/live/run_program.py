@@ -16,7 +16,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, normalise
@@ -139,6 +139,21 @@ def run_bounded(
         out = out.rstrip(b"\n") + (b"\n" if out.strip() else b"") + err
     cut = len(out) > most
     return Answer(question, "ok", normalise(out[:most]), code, truncated=cut, complete=not cut)
+
+
+@contextlib.contextmanager
+def running(argv: list[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that is read while it runs; in the end its whole process group is ended. Raises OSError."""
+    child = _start(argv, environment, None, ())
+    try:
+        yield child
+    finally:
+        _end([child])
+        for end in (child.stdout, child.stderr):
+            if end is not None:
+                end.close()
+        with _lock:
+            _running.discard(child)
 
 
 def _start(

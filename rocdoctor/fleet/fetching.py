@@ -1,0 +1,256 @@
+"""Engines that run ``record`` on many nodes and bring back what it printed. Pure: names in, argument lists out.
+
+The name of a node always comes from the engine, never from what the node prints. Sources, all read 2026-11-28:
+srun(1) of Slurm 22.05 (--label gives the number of the task; with --distribution=arbitrary task n runs on line n of
+$SLURM_HOSTFILE), clush(1) of ClusterShell 1.9.1 and pdsh(1) 2.34 (the exec worker puts a node in place of %h, and both
+write it before each line), ssh_config(5); ansible/ansible lib/ansible/plugins/callback (--tree and --one-line leave
+with 2.23, and others let the text of a node look like that of the next: so a play writes a file for each).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rocdoctor.fleet.node_names import folded, unfolded
+from rocdoctor.fleet.read_record import NODE
+from rocdoctor.fleet.record import MOST_BYTES
+from rocdoctor.model.lazy_re import regex
+
+FetchName = Literal["srun", "clush", "pdsh", "ansible"]
+MOST_AT_ONCE = 64
+_CONNECT_S = 10
+_PROGRAM = regex(r"(?:/[A-Za-z0-9_./+-]{1,1000}|[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100})")
+_SSH = f"ssh -x -n -oBatchMode=yes -oConnectTimeout={_CONNECT_S}"
+_FATAL = regex(
+    r"fatal: \[([A-Za-z0-9][A-Za-z0-9._-]{0,252})\](?: -> \S{1,100})?: (?:UNREACHABLE|FAILED)! => ([^\n]{1,8000})"
+)
+_CLUSH = regex(r"clush: ([][A-Za-z0-9._,-]{1,4000}): (exited with exit code \d{1,4}|command timeout)")
+_PDSH = regex(r"pdsh@[\w.-]{1,255}: ([A-Za-z0-9][A-Za-z0-9._-]{0,252}): ([^\n]{1,300})")
+_LABELLED = regex(r"\s{0,12}(\d{1,6}): ([^\n]{1,300})")
+_JOINED = regex(r"\s{0,12}(\d{1,6}): (.{0,2000})\n?")
+_TAGGED = regex(r"([A-Za-z0-9][A-Za-z0-9._-]{0,252}): ([^\n]{1,300})")
+
+
+class FetchError(Exception):
+    """Why nodes cannot be asked, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What is asked of whom: ``program`` is rocdoctor on the nodes, ``key`` a file there; seconds for each node."""
+
+    nodes: tuple[str, ...]
+    program: str = "rocdoctor"
+    key: str | None = None
+    limit_s: int = 60
+    at_once: int = MOST_AT_ONCE
+    inventory: str | None = None
+
+    def whole_s(self) -> int:
+        """After how many seconds all is over: as many rounds as there are, and what engines need around them."""
+        rounds = -(-len(self.nodes) // max(1, self.at_once))
+        return rounds * (self.limit_s + _CONNECT_S) + 30
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPlan:
+    """How an engine is started. ``folder`` is this run's own: the files of ``files`` go there first.
+
+    ``record_part`` is (node, text) of a line of stdout, None for what is of no node that was asked; ``complaint`` is
+    (nodes, why) of a line of stderr that tells of nodes, else ((), "").
+    """
+
+    argv: tuple[str, ...]
+    record_part: Callable[[str], tuple[str, str] | None]
+    complaint: Callable[[str], tuple[tuple[str, ...], str]]
+    environment: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    in_folder: bool = False  # records come as files of the folder's "records", not as lines
+    in_parts: bool = False  # all lines of a node together are its record: srun breaks them after 1,024 bytes
+
+
+def fetch_plan(engine: FetchName, asking: Asking, folder: str) -> FetchPlan:
+    """How an engine asks these nodes. Raises FetchError for words that no shell should see."""
+    if not asking.nodes:
+        raise FetchError("no node is named")
+    for one in asking.nodes:
+        if not NODE.fullmatch(one):
+            raise FetchError(f"{one!r} is not the name of a node")
+    if not _PROGRAM.fullmatch(asking.program):
+        raise FetchError(f"{asking.program!r}: a program on the nodes is a name or an absolute path of plain letters")
+    if asking.key is not None and (not asking.key.startswith("/") or not _PROGRAM.fullmatch(asking.key)):
+        raise FetchError(f"{asking.key!r}: the key is an absolute path of plain letters")
+    return _PLANS[engine](asking, folder)
+
+
+def _record(asking: Asking, *more: str) -> tuple[str, ...]:
+    key = ("--key", asking.key) if asking.key is not None else ()
+    limit = ("timeout", "--kill-after=5", str(asking.limit_s))  # an engine that gives up ends nothing on the node
+    return (*limit, asking.program, "record", "--out", "-", "--quiet", *key, *more)
+
+
+def _srun(asking: Asking, folder: str) -> FetchPlan:
+    count = len(asking.nodes)
+    argv = (
+        *("srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--distribution=arbitrary"),
+        *("--label", "--overlap", "--wait=0", "--kill-on-bad-exit=0", f"--immediate={_CONNECT_S}"),
+        *(f"--time={-(-asking.limit_s // 60) + 1}", "--job-name=rocdoctor-record", *_record(asking)),
+    )
+
+    def node_of(line: str, pattern: re.Pattern[str]) -> tuple[str, str] | None:
+        found = pattern.match(line)
+        at = int(found[1]) if found else count
+        return (asking.nodes[at], found[2]) if found and at < count else None
+
+    def complaint(line: str) -> tuple[tuple[str, ...], str]:
+        told = node_of(line, _LABELLED)
+        return ((told[0],), told[1]) if told else ((), "")
+
+    hosts = "".join(f"{one}\n" for one in asking.nodes)
+    place = (("SLURM_HOSTFILE", f"{folder}/hosts"),)
+    return FetchPlan(argv, lambda line: node_of(line, _JOINED), complaint, place, (("hosts", hosts),), in_parts=True)
+
+
+def _tagged(asking: Asking) -> Callable[[str], tuple[str, str] | None]:
+    names = frozenset(asking.nodes)
+
+    def record_part(line: str) -> tuple[str, str] | None:
+        node, _, text = line[:MOST_BYTES].partition(": ")
+        return (node, text) if node in names else None
+
+    return record_part
+
+
+def _told(asking: Asking, *patterns: re.Pattern[str]) -> Callable[[str], tuple[tuple[str, ...], str]]:
+    names = frozenset(asking.nodes)
+
+    def complaint(line: str) -> tuple[tuple[str, ...], str]:
+        for one in patterns:
+            found = one.match(line)
+            with contextlib.suppress(ValueError):
+                nodes = tuple(each for each in unfolded(found[1]) if each in names) if found else ()
+                if found and nodes:
+                    return nodes, found[2]
+        return (), ""
+
+    return complaint
+
+
+def _remote(asking: Asking) -> str:
+    """What ssh is to run, and where: two shells read it, and each of its words is plain."""
+    return f"{_SSH} %h {' '.join(_record(asking, '--node', '%h'))}"
+
+
+def _clush(asking: Asking, folder: str) -> FetchPlan:
+    del folder
+    argv = (
+        *("clush", "--worker=exec", "-S", "-w", folded(asking.nodes), "-f", str(asking.at_once)),
+        *("-u", str(asking.limit_s + _CONNECT_S), _remote(asking)),
+    )
+    return FetchPlan(argv, _tagged(asking), _told(asking, _CLUSH, _TAGGED))
+
+
+def _pdsh(asking: Asking, folder: str) -> FetchPlan:
+    del folder
+    argv = (
+        *("pdsh", "-R", "exec", "-S", "-w", folded(asking.nodes), "-f", str(asking.at_once)),
+        *("-u", str(asking.limit_s + _CONNECT_S), *_remote(asking).split(" ")),
+    )
+    return FetchPlan(argv, _tagged(asking), _told(asking, _PDSH, _TAGGED))
+
+
+_PLAY = """\
+# Written by rocdoctor: each node records itself, and what it prints comes into a file of its name here.
+- hosts: {nodes}
+  gather_facts: false
+  strategy: free
+  tasks:
+    - name: Record this node
+      ansible.builtin.raw: "{command}"
+      register: rocdoctor_record
+      changed_when: false
+      timeout: {limit}
+    - name: Bring the record here
+      ansible.builtin.copy:
+        content: "{{{{ rocdoctor_record.stdout }}}}"
+        dest: "{folder}/records/{{{{ inventory_hostname }}}}.json"
+        mode: "0600"
+      delegate_to: localhost
+      become: false
+      vars:
+        ansible_connection: local
+"""
+
+
+def _ansible(asking: Asking, folder: str) -> FetchPlan:
+    words = " ".join(_record(asking, "--node", "{{ inventory_hostname }}"))
+    limit = asking.limit_s + 2 * _CONNECT_S
+    play = _PLAY.format(nodes=":".join(asking.nodes), command=words, limit=limit, folder=folder)
+    inventory = asking.inventory if asking.inventory is not None else ",".join(asking.nodes) + ","
+    argv_ = (
+        "ansible-playbook",
+        "-i",
+        inventory,
+        "-f",
+        str(asking.at_once),
+        "-T",
+        str(_CONNECT_S),
+        f"{folder}/play.yml",
+    )
+    settings = (
+        ("LC_ALL", "C.UTF-8"),  # it refuses to start in another encoding
+        ("ANSIBLE_NOCOLOR", "1"),
+        ("ANSIBLE_RETRY_FILES_ENABLED", "0"),
+        ("ANSIBLE_STDOUT_CALLBACK", "default"),
+    )
+    complaint = _told(asking, _FATAL)
+    files = (("play.yml", play),)
+    return FetchPlan(argv_, _tagged(asking), lambda line: _in_words(*complaint(line)), settings, files, in_folder=True)
+
+
+def _in_words(nodes: tuple[str, ...], told: str) -> tuple[tuple[str, ...], str]:
+    """Why a task of Ansible failed, of the JSON that it prints: the last line of stderr, else its message."""
+    try:
+        found = json.loads(told)
+        words = [str(found.get("stderr") or found.get("msg") or "").strip().rpartition("\n")[2]]
+        status = found.get("rc")
+    except (ValueError, AttributeError, RecursionError):
+        return nodes, told
+    if isinstance(status, int) and status:
+        words.append(f"exited with exit code {status}")
+    return nodes, "; ".join(one for one in words if one)
+
+
+_PLANS: dict[FetchName, Callable[[Asking, str], FetchPlan]] = {
+    "srun": _srun,
+    "clush": _clush,
+    "pdsh": _pdsh,
+    "ansible": _ansible,
+}
+
+
+_STATUS = regex(r"(?:ssh )?exited with exit code (\d{1,3})|task \d{1,6}: Exited with exit code (\d{1,3})")
+
+
+def missing_reason(said: Sequence[str], asking: Asking, over: bool) -> str:
+    """Why there is no record of a node, of what was said of it and whether the run was cut."""
+    words = [_of_status(one, asking) for one in dict.fromkeys(said)]
+    if words:
+        return "; ".join(words)[:300]
+    return "no answer before the end of the run" if over else "no answer"
+
+
+def _of_status(words: str, asking: Asking) -> str:
+    """An exit status in words, by timeout(1) and the shell; others as they are."""
+    found = _STATUS.search(words)
+    status = int(found[1] or found[2]) if found else 0
+    if status in (124, 137):
+        return f"no record within {asking.limit_s} s"
+    if status in (126, 127):
+        return f"{asking.program} is not on this node, or cannot be run; --program names it"
+    return words

@@ -1,0 +1,112 @@
+"""Asking many nodes for their records through an engine of the site, with an end to all waiting."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan, missing_reason
+from rocdoctor.fleet.record import MOST_BYTES
+from rocdoctor.fleet.store import Batch
+from rocdoctor.host.live.program_lines import program_lines
+from rocdoctor.host.live.programs import child_environment, find_program, root_home
+from rocdoctor.host.live.settings_code import named_code
+from rocdoctor.host.live.trust import private_folder, privileged, weak
+from rocdoctor.model.printable import one_line
+from rocdoctor.service.errors import UsageError
+
+_TAG_BYTES = 300
+_MOST_SAID = 3
+_TOO_LARGE = "larger than a record may be"
+# What engines need from whoever starts them: keys, tickets, and files of settings, which can name code.
+_HANDED = ("SSH_AUTH_SOCK", "KRB5CCNAME")
+_SETTINGS = ("SLURM_CONF", "ANSIBLE_CONFIG")
+
+
+def fetched(engine: FetchName, asking: Asking, say: Callable[[str], None]) -> Batch:
+    """What the nodes say of themselves: a record, or why there is none. Raises UsageError where nobody can be asked."""
+    folder = private_folder("rocdoctor-fleet-")
+    try:
+        plan = fetch_plan(engine, asking, folder)
+        os.mkdir(f"{folder}/records", 0o700)
+        for name, text in plan.files:
+            Path(folder, name).write_text(text)
+        say(shlex.join(plan.argv))
+        return _brought(plan, asking, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
+    program = find_program(plan.argv[0])
+    if program is None:
+        raise UsageError(f"{plan.argv[0]} is not installed here, or others may change it")
+    batch, said, status = Batch(), _Said(), ""
+    parts: dict[str, str] = {}
+    try:
+        argv = [program, *plan.argv[1:]]
+        for line in program_lines(argv, _environment(plan), asking.whole_s(), MOST_BYTES + _TAG_BYTES):
+            text = line.text.decode("utf-8", errors="replace")
+            if line.where == "end":
+                status = text
+            elif line.where == "err" or plan.in_folder:
+                said.hear(plan, text.rstrip("\n"))
+            elif (told := plan.record_part(text)) is None:
+                batch.unnamed += bool(text.strip())
+            elif line.cut:
+                batch.problem(told[0], _TOO_LARGE)
+            elif plan.in_parts:
+                have = parts.get(told[0], "")
+                parts[told[0]] = have + told[1][: MOST_BYTES + 1 - len(have)]  # with one more it is refused
+            else:
+                batch.add(*told)
+    except OSError as error:
+        raise UsageError(f"cannot start {plan.argv[0]}: {error.strerror or error}") from None
+    for node, text in parts.items():
+        batch.add(node, text)
+    if plan.in_folder:
+        batch.read(Path(folder, "records"))
+    if not batch.records and not batch.problems and not said.by_node and status not in ("", "0"):
+        raise UsageError(f"{plan.argv[0]} asked no node: {said.last or f'exit status {status}'}")
+    for node in asking.nodes:
+        if node not in batch.records:
+            batch.problem(node, missing_reason(said.by_node.get(node, ()), asking, not status))
+    return batch
+
+
+class _Said:
+    """What engines complain of, a few lines for each node."""
+
+    def __init__(self) -> None:
+        self.by_node: dict[str, list[str]] = {}
+        self.last = ""
+
+    def hear(self, plan: FetchPlan, line: str) -> None:
+        """A line beside the records."""
+        if line.strip():
+            self.last = one_line(line)[:200]
+        nodes, why = plan.complaint(line)
+        for node in nodes:
+            lines = self.by_node.setdefault(node, [])
+            if len(lines) < _MOST_SAID:
+                lines.append(one_line(why)[:200])
+
+
+def _environment(plan: FetchPlan) -> Mapping[str, str]:
+    found = {**child_environment(), "LC_ALL": "C"}
+    if privileged():
+        found["HOME"] = root_home()  # keys and settings of root itself
+    for name in (*_HANDED, *_SETTINGS):
+        value = os.environ.get(name, "")
+        if name in _SETTINGS and value and (why := _weakness(value)):
+            raise UsageError(f"${name}: {why}, and root runs no code of others")
+        if value:
+            found[name] = value
+    return {**found, **dict(plan.environment)}
+
+
+def _weakness(path: str) -> str:
+    return weak(os.path.abspath(path)) or named_code(os.path.abspath(path), weak) or ""

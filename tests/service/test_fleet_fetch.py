@@ -1,0 +1,209 @@
+"""Asking nodes through an engine: stand-ins print what the real ones print, and what a hostile or sick node would."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.cli.main import run
+from rocdoctor.fleet import fetching
+from rocdoctor.fleet.fetching import Asking, FetchName
+from rocdoctor.fleet.record import as_data
+from rocdoctor.fleet.store import Batch
+from rocdoctor.service import fleet_fetch
+from rocdoctor.service.errors import UsageError
+from tests.fleet.kit import node
+from tests.waiting import until
+
+Engine = Callable[..., Batch]
+_NODES = ("n0", "n1", "n2")
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Nodes asked through a shell script in place of the engine; records of nodes lie beside it."""
+    for name in _NODES:
+        (tmp_path / name).write_text(json.dumps(as_data(node(name, int(time.time()))), separators=(",", ":")) + "\n")
+
+    def asked(engine: FetchName, script: str, nodes: tuple[str, ...] = _NODES, whole_s: int = 0) -> Batch:
+        program = tmp_path / "engine"
+        program.write_text(f'#!/bin/sh\ncd "{tmp_path}"\n{script}\n')
+        program.chmod(0o700)
+        monkeypatch.setattr(fleet_fetch, "find_program", lambda name: str(program))
+        if whole_s:
+            monkeypatch.setattr(Asking, "whole_s", lambda self: whole_s)
+        return fleet_fetch.fetched(engine, Asking(nodes), lambda words: None)
+
+    return asked
+
+
+_ALL = 'for n in n0 n1 n2; do sed "s/^/$n: /" $n; done'
+
+
+@pytest.mark.parametrize("engine", ["clush", "pdsh"])
+def test_records_come_by_the_names_of_the_engine(ask: Engine, engine: FetchName) -> None:
+    batch = ask(engine, _ALL)
+    assert (sorted(batch.records), batch.problems, batch.unnamed) == (["n0", "n1", "n2"], {}, 0)
+
+
+def test_srun_breaks_lines_and_counts_tasks(ask: Engine) -> None:
+    """Task 0 is the first node that was named, in whatever order Slurm has them."""
+    label = "fold -b -w 1024 n2 | sed 's/^/0: /'; fold -b -w 1024 n0 | sed 's/^/1: /'"
+    batch = ask("srun", f'[ "$(cat $SLURM_HOSTFILE | tr -d "\\n")" = n2n0 ] && {{ {label}; }}', ("n2", "n0"))
+    assert (sorted(batch.records), batch.problems) == (["n0", "n2"], {})
+    batch = ask("srun", label, ("n0", "n2"))
+    assert batch.records == {}, "the record of another node is none"
+    assert batch.problems == {"n0": "speaks for another node", "n2": "speaks for another node"}
+
+
+def test_ansible_brings_a_file_for_each(ask: Engine) -> None:
+    script = """
+play=$(eval echo \\$$#); to=$(dirname $play)/records
+cp n0 $to/n0.json; cp n1 $to/n2.json
+echo 'n1: {"schema": "a line that some host printed"}'
+echo 'fatal: [n1]: UNREACHABLE! => {"changed": false, "msg": "No route to host", "unreachable": true}'
+exit 4"""
+    batch = ask("ansible", script)
+    assert sorted(batch.records) == ["n0"]
+    assert batch.problems == {"n1": "No route to host", "n2": "speaks for another node"}
+
+
+def test_no_node_speaks_for_another_nor_fills_memory(ask: Engine) -> None:
+    script = """
+sed "s/^/n0: /" n0; sed "s/^/n1: /" n0; sed "s/^/n7: /" n2
+printf 'n2: '; head -c 3000000 /dev/zero | tr '\\0' x; echo
+head -c 3000000 /dev/zero | tr '\\0' y >&2
+printf '\\377\\n\\033[2J\\n'"""
+    batch = ask("clush", script)
+    assert sorted(batch.records) == ["n0"]
+    assert batch.problems == {"n1": "speaks for another node", "n2": "larger than a record may be"}
+    assert batch.unnamed == 3
+    grown = 'i=0; while [ $i -lt 3000 ]; do printf "0: %01024d\\n" 0; i=$((i+1)); done'
+    assert ask("srun", grown, ("n0",)).problems == {"n0": "larger than 1048576 bytes"}
+
+
+def test_an_engine_that_hangs_costs_the_nodes_that_said_nothing(ask: Engine, tmp_path: Path) -> None:
+    batch = ask("clush", f'sed "s/^/n1: /" n1; sleep 600 & echo $! > {tmp_path}/pid; wait', whole_s=1)
+    assert sorted(batch.records) == ["n1"]
+    assert batch.problems == dict.fromkeys(("n0", "n2"), "no answer before the end of the run")
+    begun = (tmp_path / "pid").read_text().strip()
+    assert until(lambda: not _runs(begun))
+
+
+def _runs(pid: str) -> bool:
+    """Whether a process is there and more than the memory of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_an_engine_that_asks_nobody_is_said_in_its_own_words(ask: Engine) -> None:
+    with pytest.raises(UsageError, match="srun asked no node: srun: error: Requested nodes are busy"):
+        ask("srun", "echo 'srun: error: Requested nodes are busy' >&2; exit 1")
+    with pytest.raises(UsageError, match="exit status 3"):
+        ask("clush", "exit 3")
+    assert ask("clush", "true").problems == dict.fromkeys(_NODES, "no answer")
+
+
+def test_nothing_is_left_behind(ask: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = tmp_path / "own"
+    monkeypatch.setattr(fleet_fetch, "private_folder", lambda prefix: made.mkdir() or str(made))
+    ask("srun", "exit 0")
+    assert not made.exists()
+    with pytest.raises(fetching.FetchError):
+        ask("srun", "exit 0", ("a b",))
+    assert not made.exists()
+
+
+def test_an_engine_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_fetch, "find_program", lambda name: None)
+    with pytest.raises(UsageError, match="clush is not installed here"):
+        fleet_fetch.fetched("clush", Asking(_NODES), lambda words: None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+def test_root_takes_no_settings_that_others_wrote(ask: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tmp_path / "ansible.cfg"
+    settings.write_text("[defaults]\ncallback_plugins=/tmp/x\n")
+    os.chown(settings, 12345, 12345)
+    monkeypatch.setenv("ANSIBLE_CONFIG", str(settings))
+    with pytest.raises(UsageError, match="root runs no code of others"):
+        ask("ansible", "true")
+
+
+def test_the_command_judges_what_came(
+    ask: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask("clush", _ALL)
+    store = str(tmp_path / "store")
+    assert run(["fleet", "run", store, "n[0-2]", "--on", "clush"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "3 of 3 nodes reported: nothing to do.\n"
+    assert told.err.startswith("+ clush --worker=exec -S -w 'n[0-2]' -f 64 -u 70 'ssh -x -n ")
+    ask("clush", "true")
+    assert run(["fleet", "run", store, "n[0-2]", "--on", "clush", "--json"]) == 1, "nobody answered"
+    assert json.loads(capsys.readouterr().out)["counts"]["unknown"] == 3
+
+
+def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (["n1"], "--on srun, clush, pdsh or ansible"),
+        (["n1", "--on", "slurm"], "--on srun, clush, pdsh or ansible"),
+        (["--on", "pdsh"], "'gpu[01-40]'"),
+        (["n[1-", "--on", "pdsh"], "not a list of nodes"),
+        (["n1", "--on", "pdsh", "--program", "a b"], "plain letters"),
+        (["n1", "--on", "pdsh", "--limit", "0"], "from 1 to 3600"),
+    ):
+        assert run(["fleet", "run", str(tmp_path / "s"), *words]) == 2, words
+        assert said in capsys.readouterr().err
+    assert run(["fleet", "apply", str(tmp_path / "s"), "--on", "clush"]) == 2
+
+
+@pytest.mark.parametrize("engine", ["clush", "pdsh"])
+def test_the_real_engines(engine: FetchName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs themselves, with a shell in place of ssh: it hangs, fails, and prints too much."""
+    program = shutil.which(engine)
+    if program is None:
+        pytest.skip(f"{engine} is not installed")
+    body = """
+for word in "$@"; do case $word in n[0-9]) node=$word; break;; esac; done
+case $node in
+n0) cat "$0.n0";;
+n1) echo "ssh: connect to host n1 port 22: Connection refused" >&2; exit 255;;
+n2) exec timeout 1 sleep 60;;
+n3) exit 127;;
+esac"""
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh{body}\n")
+    ssh.chmod(0o700)
+    (tmp_path / "ssh.n0").write_text(json.dumps(as_data(node("n0"))) + "\n")
+    monkeypatch.setattr(fetching, "_SSH", f"{ssh} -x")
+    monkeypatch.setattr(fleet_fetch, "find_program", lambda name: program)
+    batch = fleet_fetch.fetched(engine, Asking(("n0", "n1", "n2", "n3")), lambda words: None)
+    assert sorted(batch.records) == ["n0"]
+    assert "Connection refused" in batch.problems["n1"]
+    assert batch.problems["n2"] == "no record within 60 s"
+    assert "--program names it" in batch.problems["n3"]
+
+
+def test_the_play_passes_its_real_reader(tmp_path: Path) -> None:
+    program = shutil.which("ansible-playbook")
+    if program is None:
+        pytest.skip("ansible-playbook is not installed")
+    play = tmp_path / "play.yml"
+    play.write_text(dict(fetching.fetch_plan("ansible", Asking(_NODES), str(tmp_path)).files)["play.yml"])
+    done = subprocess.run(
+        [program, "--syntax-check", "-i", "n0,n1,n2,", str(play)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    assert done.returncode == 0, done.stderr
