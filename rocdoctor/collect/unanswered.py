@@ -1,4 +1,4 @@
-"""Which questions had no whole answer although there is one: too slow, refused, an error of the kernel, cut."""
+"""Questions without a whole answer although there is one: too slow, refused, not asked, an error of the kernel, cut."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ def unanswered(answer: Answer) -> Unanswered | None:
         sick = answer.note in _SICK or any(answer.note.endswith(f": {words}") for words in _SICK)
         if sick or answer.note.startswith("MemoryError"):
             return Unanswered(answer.question, "failed", answer.note.rstrip(": "))
+        if answer.question.startswith("python ") and answer.note:  # root runs no code of others, and no stranger's
+            return Unanswered(answer.question, "not asked", answer.note)
     return None
 
 

@@ -28,6 +28,9 @@ _NAME = "read /sys/class/x"
         (Answer(_NAME, "failed", note="MemoryError: "), "failed"),
         (Answer(_NAME, "failed", note="Invalid argument"), None),
         (Answer(_NAME, "failed", note="not a regular file"), None),
+        (Answer("python default --import", "failed", note="root does not run it"), "not asked"),
+        (Answer("python default", "failed", note="Input/output error"), "failed"),
+        (Answer("python default", "absent", note="no Python interpreter found"), None),
         (Answer(_NAME, "absent"), None),
         (Answer(_NAME, "not-asked"), None),
         (Answer(_NAME, "ok"), None),
@@ -72,3 +75,9 @@ def test_the_lines_name_some_and_count_the_rest() -> None:
     assert "read /4" in unanswered_lines(found, True)[0]
     refused = unanswered_lines([replace(found[0], reason="denied", question="read /\x1b[31mx")])
     assert refused == ["1 question was refused (permission denied): read /x"]
+
+
+def test_an_interpreter_that_was_not_asked_is_said_in_words() -> None:
+    found = [Unanswered("python default", "not asked", "root does not run /x/python")]
+    said = "1 question was not asked: the Python interpreter (root does not run /x/python)"
+    assert unanswered_lines(found) == [said]

@@ -115,7 +115,12 @@ def test_an_engine_that_asks_nobody_is_said_in_its_own_words(ask: Engine) -> Non
 
 def test_nothing_is_left_behind(ask: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = tmp_path / "own"
-    monkeypatch.setattr(fleet_fetch, "private_folder", lambda prefix: made.mkdir() or str(made))
+
+    def folder(prefix: str) -> str:
+        made.mkdir()
+        return str(made)
+
+    monkeypatch.setattr(fleet_fetch, "private_folder", folder)
     ask("srun", "exit 0")
     assert not made.exists()
     with pytest.raises(fetching.FetchError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -113,3 +114,16 @@ def test_everything_hangs_everywhere(tmp_path: Path, sick: str, gpus: str, way: 
     text = _report(where, command, "--python", str(python))
     if sick == "python" and (gpus or "--import" not in way):
         assert str(python) in _one_line(text)
+
+
+def test_one_that_is_not_there_or_is_not_run_is_said(tmp_path: Path) -> None:
+    """Whoever names an interpreter learns that nothing is known of it, and why."""
+    healthy = place(tmp_path)
+    gone = tmp_path / "gone" / "python3"
+    assert f"({gone} is not there, or no program)" in _one_line(_report(healthy, ("check",), "--python", str(gone)))
+    others = healthy.tool("job-python", _PYTHON + '"$@"\n')
+    others.chmod(0o777)
+    if os.geteuid() == 0:
+        text = _one_line(_report(healthy, ("check",), "--python", str(others)))
+        assert "1 question was not asked: the Python interpreter (" in text
+        assert str(others) in text

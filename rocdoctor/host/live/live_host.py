@@ -337,6 +337,8 @@ class LiveHost:
         self._probed[question] = interpreter_named(which)
         interpreter = find_interpreter(which)
         self._hear_of_silent()
+        if interpreter is None and self.python and words[:1] == ["default"]:
+            return Answer(question, "failed", note=f"{self.python} is not there, or no program")
         if interpreter is None:
             return Answer(question, "absent", note="no Python interpreter found")
         from rocdoctor.host.live.interpreter import PROBE, chosen

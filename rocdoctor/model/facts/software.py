@@ -130,7 +130,7 @@ class Unanswered:
     """A question without a whole answer although there is one; ``cut``: it was longer than what is read."""
 
     question: str
-    reason: Literal["timeout", "failed", "denied", "cut"]
+    reason: Literal["timeout", "failed", "denied", "cut", "not asked"]
     why: str
 
 

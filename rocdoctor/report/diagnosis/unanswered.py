@@ -12,6 +12,7 @@ _WORDS = {
     "timeout": ("was not answered in time", "were not answered in time"),
     "failed": ("failed with a system error", "failed with a system error"),
     "cut": ("returned more than rocdoctor reads", "returned more than rocdoctor reads"),
+    "not asked": ("was not asked", "were not asked"),
     "denied": ("was refused (permission denied)", "were refused (permission denied)"),
 }
 
@@ -33,4 +34,5 @@ def unanswered_lines(found: Sequence[Unanswered], everything: bool = False) -> l
 
 def _name(one: Unanswered) -> str:
     detail = "" if one.reason == "denied" else f" ({one_line(one.why)})"
-    return f"{one_line(one.question)}{detail}"
+    asked_by_nobody = one.reason == "not asked" and one.question.startswith("python default")
+    return f"{'the Python interpreter' if asked_by_nobody else one_line(one.question)}{detail}"
