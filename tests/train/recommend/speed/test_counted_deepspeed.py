@@ -12,12 +12,13 @@ from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.speed import transfers as model
 from tests.kit import ROOT
 from tests.train.emit.readers import venvs
-from tests.train.recommend.counted.deepspeed_zero import MICRO, MODEL, PERSISTENT
 from tests.train.recommend.spec_kit import changed
 
 
 @pytest.mark.reader
 def test_deepspeed_sends_what_the_model_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.train.recommend.counted.deepspeed_zero import MICRO, MODEL, PERSISTENT  # loads torch
+
     out = tmp_path / "counted.json"
     command: list[str | Path] = [venvs.reader("deepspeed"), "-W", "ignore", "-m", "torch.distributed.run"]
     command += ["--standalone", "--nproc-per-node=2", "-m", "tests.train.recommend.counted.deepspeed_zero", out]
