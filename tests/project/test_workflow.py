@@ -39,7 +39,7 @@ def _readme_line() -> str:
 
 
 def test_lint_and_types_are_the_stage_of_the_local_run() -> None:
-    stage = _STAGES.split("lint and types")[1].split("printf")[0]
+    (stage,) = re.findall(r"^xargs .* <<'END'\n(.*?)^END$", _STAGES, re.MULTILINE | re.DOTALL)
     local = [line.partition(" #")[0] for line in stage.splitlines() if line.startswith(".venv/bin/")]
     assert len(local) >= 5
     assert _commands("lint")[1:] == local
