@@ -74,10 +74,16 @@ def _problems(document: dict[str, Any]) -> list[str]:
     return [f"{one.json_path}: {one.message[:200]}" for one in _validator(name).iter_errors(document)]
 
 
+_printed_once: dict[tuple[str, ...], dict[str, Any]] = {}
+
+
 def _printed(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert run([*arguments, "--json"]) in (0, 1), capsys.readouterr().err
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return document
+    """What a command prints, run once a process: change a copy of it."""
+    key = tuple(arguments)
+    if key not in _printed_once:
+        assert run([*arguments, "--json"]) in (0, 1), capsys.readouterr().err
+        _printed_once[key] = json.loads(capsys.readouterr().out)
+    return _printed_once[key]
 
 
 def _fixture(name: str) -> str:
@@ -116,7 +122,7 @@ _COMMANDS: dict[str, list[list[str]]] = {
             _fixture("rx6600"),
         ],
     ],
-    "overview": [["recommend", "--gpus", "8xMI300X"]],
+    "overview": [["recommend", "--gpus", "2xMI300X"]],
     "estimate": [["estimate", "SPEC"]],
     "list": [["list"]],
     "tables": [["list", "--tables"]],
@@ -127,15 +133,16 @@ _COMMANDS: dict[str, list[list[str]]] = {
 }
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, str]:
-    """Files that commands are given, by their place in ``_COMMANDS``."""
-    (tmp_path / "train.sh").write_text(_SCRIPT)
-    (tmp_path / "spec.yaml").write_text(_SPEC)
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Files that commands are given, by their place in ``_COMMANDS``; no command changes them."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "train.sh").write_text(_SCRIPT)
+    (folder / "spec.yaml").write_text(_SPEC)
     return {
-        "SCRIPT": str(tmp_path / "train.sh"),
-        "SPEC": str(tmp_path / "spec.yaml"),
-        "STORE": str(fleet_of(tmp_path / "fleet")),
+        "SCRIPT": str(folder / "train.sh"),
+        "SPEC": str(folder / "spec.yaml"),
+        "STORE": str(fleet_of(folder / "fleet")),
     }
 
 
