@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocdoctor.fleet.classes import EVENTS, class_of
+from rocdoctor.host.live.trust import owner_of
 
 MOST_BYTES = 1024 * 1024
 _MOST = 1 << 60  # a number of any length may stand in a record, and not every one is a float
@@ -87,7 +88,7 @@ def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:
 def _ours(status: os.stat_result) -> bool:
     """Whether root and we alone wrote a record: else anybody could close the node to the jobs of others."""
     mine = getattr(os, "geteuid", lambda: status.st_uid)()
-    return status.st_uid in (0, mine) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return owner_of(status) in (0, mine) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _certain(one: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from rocdoctor.host.live.trust import read_code
+from rocdoctor.host.live.trust import owner_of, read_code
 from rocdoctor.judging.check import Check
 
 
@@ -83,7 +83,7 @@ def _byte_code_is_ours(folder: Path) -> bool:
         places = [os.stat(one) for one in (folder, folder / "__pycache__") if os.path.lexists(one)]
     except (CheckLoadError, OSError):
         return False
-    return all(one.st_uid in owners and not one.st_mode & stat.S_IWOTH for one in places)
+    return all(owner_of(one) in owners and not one.st_mode & stat.S_IWOTH for one in places)
 
 
 def load_check(path: Path) -> Check:

@@ -19,6 +19,7 @@ from rocdoctor.fleet.read_record import NODE
 from rocdoctor.fleet.record import NodeRecord
 from rocdoctor.host.base import Host
 from rocdoctor.host.live.regular_files import open_regular
+from rocdoctor.host.live.trust import owner_of
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
@@ -48,7 +49,7 @@ def key_of(path: str) -> bytes:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     if len(content.strip()) < _KEY_BYTES[0]:
         raise UsageError(f"{path}: a key has at least {_KEY_BYTES[0]} signs")
-    if status.st_uid not in (0, getattr(os, "geteuid", lambda: status.st_uid)()):
+    if owner_of(status) not in (0, getattr(os, "geteuid", lambda: status.st_uid)()):
         raise UsageError(f"{path}: this key belongs to another user, who knows it")
     if status.st_mode & 0o077:
         raise UsageError(f"{path}: others may read this key; chmod 400 it")

@@ -13,7 +13,7 @@ import os
 import stat
 from pathlib import Path
 
-from rocdoctor.host.live.trust import privileged
+from rocdoctor.host.live.trust import name_of, owner_of, privileged
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -105,8 +105,9 @@ def _gone_to(path: Path, what: str, make: bool = False) -> int:
                     here, there = there, here
                     continue
                 links += 1
-                if status.st_uid not in owners:
-                    why = f"'{part}' on the way is a symbolic link of user {status.st_uid}, which root does not follow"
+                if (owner := owner_of(status)) not in owners:
+                    who = f"user {owner}" if owner >= 0 else name_of(owner)
+                    why = f"'{part}' on the way is a symbolic link of {who}, which root does not follow"
                     raise OSError(errno.EPERM, f"{why}: name the {what} that it leads to", str(path))
                 if links > _MAX_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))

@@ -48,6 +48,15 @@ class _Claimed:
 _mounts = UserMounts()
 
 
+def owner_of(status: os.stat_result) -> int:
+    """Whose a file is: who mounted its file system as a user, whatever that claims, else the owner that it states.
+
+    A disk that may be a user's is nobody's to root (-1); to others it is of the owner that it states.
+    """
+    user = _mounts.user(status.st_dev)
+    return status.st_uid if user is None or (user == SOMEBODY and not privileged()) else user
+
+
 class Disk:
     """The file system as the judgement sees it."""
 
@@ -285,8 +294,8 @@ def read_settings(path: Path, most_bytes: int = 65536) -> bytes:
         refused = ""
         if not stat.S_ISREG(status.st_mode):
             refused = "not a regular file"
-        elif owners is not None and status.st_uid not in owners:
-            refused = f"it belongs to {name_of(status.st_uid)}, and not to you or root"
+        elif owners is not None and (owner := owner_of(status)) not in owners:
+            refused = f"it belongs to {name_of(owner)}, and not to you or root"
         elif owners is not None and status.st_mode & stat.S_IWOTH:
             refused = "everybody can change it"
         elif status.st_size > most_bytes:
@@ -318,8 +327,8 @@ def _problem(path: Path, status: os.stat_result, owners: frozenset[int], above: 
     if not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode):
         return f"{path} is neither a file nor a folder"
     # What lies above may belong to anybody: in a container the host's root has another number.
-    if not above and status.st_uid not in owners:
-        return f"{path} belongs to {name_of(status.st_uid)}, and code of somebody else is not run; copy it to run it"
+    if not above and (owner := owner_of(status)) not in owners:
+        return f"{path} belongs to {name_of(owner)}, and code of somebody else is not run; copy it to run it"
     # In a sticky folder such as /tmp nobody renames what belongs to others.
     sticky = above and bool(status.st_mode & stat.S_ISVTX)
     if status.st_mode & stat.S_IWOTH and not sticky:
@@ -359,8 +368,8 @@ def name_of(uid: int) -> str:
         import pwd
 
         return f"user '{_plain(pwd.getpwuid(uid).pw_name)}'"
-    except (ImportError, KeyError):
-        return f"user {uid}"
+    except (ImportError, KeyError, OverflowError):
+        return "somebody who mounted a disk" if uid == SOMEBODY else f"user {uid}"
 
 
 def _plain(name: str) -> str:

@@ -21,7 +21,7 @@ from rocdoctor import __version__
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import READING, read_opened
-from rocdoctor.host.live.trust import privileged, weaknesses
+from rocdoctor.host.live.trust import owner_of, privileged, weaknesses
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.fixes.known_changes import is_kernel, is_startup, is_undoing
 from rocdoctor.repair.fixes.target_machine import TargetMachine
@@ -190,7 +190,7 @@ def opened(folder: Path, place: TargetMachine) -> Journal:
 
 
 def _judge(path: Path, status: os.stat_result, uid: int) -> None:
-    if status.st_uid != uid:
+    if owner_of(status) != uid:
         raise Refused(f"{path}: it belongs to somebody else; undo it as the user who applied the fixes")
     if status.st_mode & 0o077:
         raise Refused(f"{path}: others can read or change it, so it is not trusted")
@@ -298,5 +298,5 @@ def alone(state: Path, uid: int) -> Iterator[None]:
 def _folder_of_ours(state: Path, uid: int) -> None:
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.lstat(state)
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid or status.st_mode & 0o022:
+    if not stat.S_ISDIR(status.st_mode) or owner_of(status) != uid or status.st_mode & 0o022:
         raise Refused(f"{state}: backups go to a folder of yours that others cannot change")

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rocdoctor.host.live.named_path import READING, open_named
+from rocdoctor.host.live.trust import owner_of
 from rocdoctor.model.lazy_re import regex
 
 VARIABLE = "ROCDOCTOR_SMOKE_KEY"
@@ -59,7 +60,7 @@ def _read(path: Path, links: bool) -> str:
             seen = os.fstat(stream.fileno())
             if not stat.S_ISREG(seen.st_mode):
                 raise SecretError(f"{path} is not a regular file")
-            if seen.st_uid not in (os.geteuid(), 0):
+            if owner_of(seen) not in (os.geteuid(), 0):
                 raise SecretError(f"{path} belongs to another user")
             text = stream.read(_MOST_BYTES).decode("ascii", errors="replace")
             if seen.st_mode & 0o077:
