@@ -12,6 +12,25 @@ from rocdoctor.train.emit.files import comment
 from rocdoctor.train.recommend.plan import Plan
 
 PORT = 29500  # torchrun's own choice for the port where nodes meet
+LOCAL = "127.0.0.1:$port"  # for a script that has set it by ``own_port``
+# Tried with torch 2.13 on 2026-11-28: --standalone keeps its state as a pickle in a store that listens on all
+# interfaces and lets anybody list and write its keys, so who reaches the port runs code in torchrun.
+_STATIC = "one node; not --standalone, whose state anybody who reaches its port may replace by code"
+
+
+def own_port(number: str) -> Iterator[str]:
+    """The lines by which a bash script of one node chooses its port from a number of the run."""
+    yield "# a port of this run alone, since several may run on this node"
+    yield f"port=${{MASTER_PORT:-$((20000 + {number} % 10000))}}"
+    yield ""
+
+
+def open_ports() -> Iterator[str]:
+    """What cannot be closed, as a comment of the file that opens it."""
+    yield from comment(
+        "torch asks nobody who connects to its ports: use a network that only the users of this job reach "
+        "(torch's SECURITY.md)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +56,13 @@ def launcher(
     """The torchrun command without the program.
 
     ``nnodes``, ``node_rank``, ``rendezvous`` (HOST:PORT) and ``run_id`` are words of the shell that runs it, so they
-    may hold variables (``$SLURM_NNODES``); one node needs neither rank nor rendezvous. Without ``node_rank`` torchrun
-    reads it from PET_NODE_RANK.
+    may hold variables (``$SLURM_NNODES``); one node needs no rank and meets at ``LOCAL`` or a fixed port. Without
+    ``node_rank`` torchrun reads it from PET_NODE_RANK.
     """
     words = [Argument(("torchrun",), "one process a GPU" if plan.fleet.vendor != "cpu" else "CPU processes")]
     if plan.fleet.nodes == 1:
-        words.append(Argument(("--standalone",), "one node: torchrun finds a free port by itself"))
+        meeting = rendezvous or f"127.0.0.1:{PORT}"
+        words.append(Argument(("--rdzv-backend", "static", "--rdzv-endpoint", meeting), _STATIC, "$" in meeting))
     else:
         words.append(Argument(("--nnodes", nnodes), f"{plan.fleet.nodes} nodes", "$" in nnodes))
         if rendezvous is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocdoctor.train.emit.files import comment, plain
-from rocdoctor.train.emit.launcher import PORT, Argument, array, launcher, model_words
+from rocdoctor.train.emit.launcher import LOCAL, PORT, Argument, array, launcher, model_words, open_ports, own_port
 from rocdoctor.train.emit.targets.env import export
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.plan import Plan, Setting
@@ -30,10 +30,12 @@ def render(
     ``more`` goes with the environment of the plan.
     """
     several = plan.fleet.nodes > 1
-    place = ("$NODE_RANK", f"$MASTER_ADDR:{PORT}") if several else (None, None)
+    place = ("$NODE_RANK", f"$MASTER_ADDR:{PORT}") if several else (None, LOCAL)
     start = launcher(plan, str(plan.fleet.nodes), *place)
     environment = [*plan.environment, *more]
-    return "\n".join(_lines(head, [*(_PLACE if several else ()), *needed], environment, start, words)) + "\n"
+    meeting = () if several else own_port("$$")
+    needed = [*(_PLACE if several else ()), *needed]
+    return "\n".join(_lines(head, needed, environment, [*meeting, *open_ports()], start, words)) + "\n"
 
 
 _PLACE = (
@@ -46,6 +48,7 @@ def _lines(
     head: Iterable[str],
     needed: Sequence[Setting],
     environment: Sequence[Setting],
+    meeting: Iterable[str],
     start: Iterable[Argument],
     words: Iterable[Argument],
 ) -> Iterator[str]:
@@ -64,6 +67,7 @@ def _lines(
         yield from comment(setting.reason)
         yield export(setting)
     yield ""
+    yield from meeting
     yield from array("launcher", start)
     yield ""
     yield from array("arguments", words)

@@ -24,7 +24,7 @@ def outcome(file: File, folder: Path, given: Mapping[str, str]) -> tuple[list[st
     stub.chmod(0o755)
     script = folder / file.name
     script.write_text(file.text)
-    here = {"PATH": f"{stub.parent}:/usr/bin:/bin", "HERE": str(folder), **given}
+    here = {"PATH": f"{stub.parent}:/usr/bin:/bin", "HERE": str(folder), "MASTER_PORT": "29999", **given}
     command = ["bash", str(script)]
     done = subprocess.run(command, env=here, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -32,9 +32,20 @@ def test_variables_of_the_shell_are_filled_in_only_where_they_are_meant() -> Non
     assert word("plain-1.2/x:3") == "plain-1.2/x:3"
 
 
-def test_one_node_meets_nobody() -> None:
+def test_one_node_meets_itself_by_a_store_without_pickles() -> None:
     words = [part for one in torchrun(plan(), Order("go.py", ("--x", "1")), "1", None, None) for part in one.words]
-    assert words == ["torchrun", "--standalone", "--nproc-per-node", "8", "go.py", "--x", "1"]
+    assert words == [
+        "torchrun",
+        "--rdzv-backend",
+        "static",
+        "--rdzv-endpoint",
+        "127.0.0.1:29500",
+        "--nproc-per-node",
+        "8",
+        "go.py",
+        "--x",
+        "1",
+    ]
 
 
 def test_several_nodes_meet_on_the_first() -> None:

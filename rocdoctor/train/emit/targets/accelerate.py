@@ -9,6 +9,7 @@ from typing import Any
 
 from rocdoctor.train.emit.data_parallel import refusal, script_part
 from rocdoctor.train.emit.files import File, comment, plain
+from rocdoctor.train.emit.launcher import open_ports
 from rocdoctor.train.emit.targets import Order, deepspeed
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
@@ -223,7 +224,10 @@ def _deepspeed_must(plan: Plan) -> list[str]:
 
 def _text(plan: Plan, order: Order) -> str:
     several = plan.fleet.nodes > 1
-    options = "--machine_rank N --main_process_ip HOST --main_process_port 29500 " if several else ""
+    # Where its port is taken, accelerate has one node meet by a store that takes pickles from anybody: not by a file.
+    options = "--rdzv_conf store_type=file "
+    if several:
+        options = "--machine_rank N --main_process_ip HOST --main_process_port 29500 "
     out = [
         *comment(
             f"For {plan.fleet.name} and {plan.work.model.name}. Start on each node:"
@@ -231,6 +235,7 @@ def _text(plan: Plan, order: Order) -> str:
             else f"For {plan.fleet.name} and {plan.work.model.name}. Start:"
         ),
         f"#   accelerate launch --config_file accelerate.yaml {options}{plain(order.script)}",
+        *open_ports(),
     ]
     if plan.fleet.vendor == "cpu":
         out += comment(_NO_GPU_DEEPSPEED if plan.work.framework == "deepspeed" else _NO_GPU)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from rocdoctor.train.emit.files import File, comment
 from rocdoctor.train.emit.images import SHM_WHY, placeholder, shared_memory_gib
 from rocdoctor.train.emit.launch import torchrun
+from rocdoctor.train.emit.launcher import open_ports
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.targets.torchrun import FRAMEWORKS, head
 from rocdoctor.train.recommend.environment import VISIBILITY
@@ -32,7 +33,7 @@ def files(plan: Plan, order: Order) -> Sequence[File]:
     """One file for ``docker compose up``; ValueError for a plan of several nodes."""
     if plan.fleet.nodes > 1:
         raise ValueError(f"docker compose starts containers on one machine, not on {plan.fleet.nodes}")
-    return (File("compose.yaml", "\n".join([*head(plan, order), *_service(plan, order)]) + "\n"),)
+    return (File("compose.yaml", "\n".join([*head(plan, order), *open_ports(), *_service(plan, order)]) + "\n"),)
 
 
 def _service(plan: Plan, order: Order) -> Iterator[str]:

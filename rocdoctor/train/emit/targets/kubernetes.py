@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from rocdoctor.train.emit.files import File, comment, plain
 from rocdoctor.train.emit.images import SHM_WHY, placeholder, shared_memory_gib
 from rocdoctor.train.emit.launch import torchrun
-from rocdoctor.train.emit.launcher import PORT
+from rocdoctor.train.emit.launcher import PORT, open_ports
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.targets.torchrun import FRAMEWORKS, head, refuses
 from rocdoctor.train.recommend.environment import by_node, without_visibility
@@ -28,7 +28,7 @@ _LONGEST = 52
 
 def files(plan: Plan, order: Order) -> Sequence[File]:
     """One file for ``kubectl apply -f``."""
-    lines = [*head(plan, order)]
+    lines = [*head(plan, order), *open_ports()]
     if plan.fleet.nodes > 1:
         lines += [*_service(order), "---"]
     return (File("job.yaml", "\n".join([*lines, *_job(plan, order)]) + "\n"),)

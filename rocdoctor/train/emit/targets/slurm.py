@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import File, comment, plain
 from rocdoctor.train.emit.launch import torchrun
-from rocdoctor.train.emit.launcher import array
+from rocdoctor.train.emit.launcher import LOCAL, array, open_ports, own_port
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.targets.env import export, lines
 from rocdoctor.train.emit.targets.torchrun import FRAMEWORKS, head, refuses
@@ -51,7 +51,10 @@ def _file(plan: Plan, order: Order) -> Iterator[str]:
         yield "first=${hosts%%$'\\n'*}"
         yield "port=$((20000 + SLURM_JOB_ID % 10000))"
         yield ""
-    meeting = "$first:$port" if several else None
+    else:
+        yield from own_port("SLURM_JOB_ID")
+    yield from open_ports()
+    meeting = "$first:$port" if several else LOCAL
     job = "$SLURM_JOB_ID" if several else None
     yield from array("command", torchrun(plan, order, "$SLURM_NNODES", None, meeting, job))
     yield ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import File, comment
 from rocdoctor.train.emit.launch import demands, torchrun
-from rocdoctor.train.emit.launcher import PORT, array, model_words
+from rocdoctor.train.emit.launcher import LOCAL, PORT, array, model_words, open_ports, own_port
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.targets.env import export, lines
 from rocdoctor.train.recommend.environment import by_node
@@ -61,6 +61,8 @@ def _script(plan: Plan, order: Order) -> Iterator[str]:
         for sentence in told:
             yield from comment(sentence)
     yield ""
-    rank, meeting = ("$NODE_RANK", f"$MASTER_ADDR:{PORT}") if several else (None, None)
+    rank, meeting = ("$NODE_RANK", f"$MASTER_ADDR:{PORT}") if several else (None, LOCAL)
+    yield from () if several else own_port("$$")
+    yield from open_ports()
     yield from array("command", torchrun(plan, order, str(plan.fleet.nodes), rank, meeting))
     yield 'exec "${command[@]}"'

@@ -27,7 +27,16 @@ def test_amd_gpus_are_device_files_and_a_group() -> None:
     assert "deploy" not in found
     assert found["shm_size"] == "64gb"
     assert found["ulimits"] == {"memlock": -1, "stack": 67108864}
-    assert found["command"] == ["torchrun", "--standalone", "--nproc-per-node", "8", "train.py"]
+    assert found["command"] == [
+        "torchrun",
+        "--rdzv-backend",
+        "static",
+        "--rdzv-endpoint",
+        "127.0.0.1:29500",
+        "--nproc-per-node",
+        "8",
+        "train.py",
+    ]
     assert found["environment"] == {"OMP_NUM_THREADS": "8"}
 
 

@@ -62,7 +62,13 @@ def test_the_pods_meet_by_the_name_of_the_first() -> None:
 
 def test_one_node_needs_no_service() -> None:
     (job,) = _documents()
-    assert "--standalone" in _container(job)["command"]
+    assert _container(job)["command"][:5] == [
+        "torchrun",
+        "--rdzv-backend",
+        "static",
+        "--rdzv-endpoint",
+        "127.0.0.1:29500",
+    ]
     assert "subdomain" not in job["spec"]["template"]["spec"]
 
 

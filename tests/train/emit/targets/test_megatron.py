@@ -29,7 +29,15 @@ def words_of(one: Plan, folder: Path, **given: str) -> list[str]:
 
 def test_a_shell_starts_the_model_of_the_plan(tmp_path: Path) -> None:
     words = words_of(megatron(parallel={"tp": 2}, micro_batch=3, grad_accum=2), tmp_path)
-    assert words[:4] == ["--standalone", "--nproc-per-node", "8", "pretrain_gpt.py"]
+    assert words[:7] == [
+        "--rdzv-backend",
+        "static",
+        "--rdzv-endpoint",
+        "127.0.0.1:29999",
+        "--nproc-per-node",
+        "8",
+        "pretrain_gpt.py",
+    ]
     for option, wanted in (
         ("--num-layers", "32"),
         ("--hidden-size", "4096"),
@@ -162,7 +170,7 @@ def test_the_variable_that_it_demands_is_exported_where_needed(tmp_path: Path) -
 def test_words_of_the_user_are_quoted(tmp_path: Path) -> None:
     order = Order(script="/a b/pretrain_gpt.py", script_arguments=("--save", "$(touch x)"))
     words = ran(files(megatron(), order)[0], tmp_path, **OWN)
-    assert words[3] == "/a b/pretrain_gpt.py" and words[-2:] == ["--save", "$(touch x)"]
+    assert words[6] == "/a b/pretrain_gpt.py" and words[-2:] == ["--save", "$(touch x)"]
     hostile = {**OWN, "DATA_PATH": "$(touch x) `touch x`; touch x"}
     assert value(ran(files(megatron(), Order())[0], tmp_path, **hostile), "--data-path") == hostile["DATA_PATH"]
     assert not (tmp_path / "x").exists()

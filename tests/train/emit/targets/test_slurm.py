@@ -120,7 +120,10 @@ def test_the_nodes_meet_on_the_first_and_know_their_numbers(tmp_path: Path) -> N
 
 def test_one_node_needs_no_meeting(tmp_path: Path) -> None:
     ((words, environment),) = _ran(files(plan(), Order())[0].text, tmp_path, 1)
-    assert words == ["--standalone", "--nproc-per-node", "8", "train.py"]
+    assert words == [
+        *("--rdzv-backend", "static", "--rdzv-endpoint", "127.0.0.1:21234"),
+        *("--nproc-per-node", "8", "train.py"),
+    ]
     assert "PET_NODE_RANK" not in environment
 
 

@@ -27,7 +27,7 @@ def words_of(one: Plan, folder: Path, **given: str) -> list[str]:
 
 def test_a_shell_starts_the_configuration_with_the_sizes_of_the_plan(tmp_path: Path) -> None:
     words = words_of(titan(parallel={"tp": 2}, micro_batch=3, grad_accum=2), tmp_path)
-    assert words[:2] == ["--standalone", "--nproc-per-node"]
+    assert words[:5] == ["--rdzv-backend", "static", "--rdzv-endpoint", "127.0.0.1:29999", "--nproc-per-node"]
     assert words[words.index("-m") + 1] == "torchtitan.train"
     assert value(words, "--module") == "llama3" and value(words, "--config") == "llama3_8b"
     assert value(words, "--training.seq_len") == "8192"
