@@ -52,14 +52,26 @@ def run(arguments: Sequence[str], stopped: Callable[[], int | None] = lambda: No
         output.note("interrupted")
         return 130
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno == errno.ENOSPC:
+            _drop_output()
+            output.note(f"cannot write: {error.strerror}")
+            return EXIT_USAGE
+        if not _named(error, arguments):
             return _broke(error)
-        _drop_output()
-        output.note(f"cannot write: {error.strerror}")
+        output.note(f"{str(error.filename)[:300]}: {error.strerror}")
         return EXIT_USAGE
     except Exception as error:
         number = stopped()
         return _broke(error) if number is None else 128 + number
+
+
+def _named(error: OSError, arguments: Sequence[str]) -> bool:
+    """Whether it is about a file that the user named, or something in it: a closed folder is no fault of ours."""
+    file = os.fspath(error.filename) if isinstance(error.filename, str | bytes | os.PathLike) else ""
+    places = [one.partition("=")[2] if one.startswith("--") else one for one in arguments[1:]]
+    places = [os.path.abspath(os.path.expanduser(place)) for place in places if place]
+    found = os.path.abspath(os.fsdecode(file)) if file else ""
+    return any(found == place or found.startswith(f"{place.rstrip('/')}/") for place in places)
 
 
 def _run(arguments: list[str]) -> int:
