@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 
     from rocdoctor.host.live.device_events import DeviceEvent
     from rocdoctor.model.finding import Diagnosis
+    from rocdoctor.tui.changes import Change
 
+    _Seen = tuple[Host, Look, tuple[Change, ...]]
 
 _MOST_NEWS = 3  # lines at once
+_KEPT_CHANGES = 200
 _LEAVE_S = 4.0  # for a second press
 
 
@@ -103,8 +106,10 @@ class RocdoctorApp(Session):
         self.changed = ""
         self._copying: Background[str] | None = None
         self._leave_asked = False
-        self._again_look: Background[tuple[Host, Look]] | None = None
+        self._again_look: Background[_Seen] | None = None
         self.unseen = 0
+        self.changes: tuple[Change, ...] = ()
+        self.since = 0.0
         self.wanted: tuple[str, str, str] | None = None
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
@@ -168,6 +173,8 @@ class RocdoctorApp(Session):
         before = self.look
         kept = renew and before.diagnosis is not None
         self.look = replace(before, phase="asking", waiting=(), renewing=True) if kept else Look()
+        if not kept:
+            self.since, self.changes = 0.0, ()
         self.changed = ""
         host, smoke = self._with_results()
 
@@ -180,8 +187,13 @@ class RocdoctorApp(Session):
         if self.look.renewing and (look.busy or look.diagnosis is None) and look.phase != "failed":
             self.look = replace(self.look, phase=look.phase, waiting=look.waiting)
             return
-        if self.look.renewing and self.look.diagnosis is not None and look.diagnosis is not None:
-            self._tell_news(self.look.diagnosis, look.diagnosis)
+        before = self._diagnosis_of_now() if self.look.renewing else None
+        if before is not None and look.diagnosis is not None:
+            from rocdoctor.tui.changes import changes
+
+            self._tell(changes(before, look.diagnosis, time.time()))
+        elif not look.busy:
+            self.since, self.changes = time.time(), ()
         self.look = look
         if look.diagnosis is not None and self._reading_in is None:  # before, it would hold up the report
             self._reading_in = Background(self, self._read_in, lambda _: gc.freeze())
@@ -197,28 +209,40 @@ class RocdoctorApp(Session):
         if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
             return
         host, smoke = self._with_results()
+        before = self._diagnosis_of_now()
 
-        def work(task: Background[tuple[Host, Look]]) -> tuple[Host, Look]:
+        def work(task: Background[_Seen]) -> _Seen:
+            from rocdoctor.tui.changes import changes
             from rocdoctor.tui.live import look_again
 
-            return look_again(host, smoke, lambda: task.cancelled)
+            asked, look = look_again(host, smoke, lambda: task.cancelled)
+            if before is None or look.diagnosis is None:
+                return asked, look, ()
+            return asked, look, changes(before, look.diagnosis, time.time())
 
         def failed(error: Exception) -> None:
             self._again_look = None
 
         self._again_look = Background(self, work, lambda found: self._saw_again(*found), failed)
 
-    def _saw_again(self, host: Host, look: Look) -> None:
+    def _diagnosis_of_now(self) -> Diagnosis | None:
+        """What is known, with the values of the last look."""
+        look = self.look
+        if look.diagnosis is None or look.now is None:
+            return look.diagnosis
+        return replace(look.diagnosis, machine=look.now)
+
+    def _saw_again(self, host: Host, look: Look, changes: tuple[Change, ...]) -> None:
         from rocdoctor.tui.live import same_verdicts, with_values
 
         self._again_look = None
         before = self.look.diagnosis
         if look.diagnosis is None or before is None or self.look.busy or self._work_held():
             return  # a run that began meanwhile goes on with this host
+        self._tell(changes)
         if same_verdicts(before, look.diagnosis):
             self.look = with_values(self.look, look)
             return
-        self._tell_news(before, look.diagnosis)
         self._asks_anew(host)
         self.look = look
 
@@ -228,25 +252,26 @@ class RocdoctorApp(Session):
             self._smoke = host, self._smoke[1]
         self.host = host
 
-    def _tell_news(self, before: Diagnosis, now: Diagnosis) -> None:
-        """Say what is found now that was not, with the time; the bar of screens counts it until Findings is seen."""
-        from rocdoctor.tui.live import news
-
-        found = news(before, now)
-        clock = time.strftime("%H:%M:%S")
-        for check, subject, message in found.new[:_MOST_NEWS]:
-            self.notify(f"{clock} new: {check} on {subject}: {message}", severity="warning", timeout=30, markup=False)
-        for check, subject, _ in found.gone[:_MOST_NEWS]:
-            self.notify(f"{clock} not found any more: {check} on {subject}", timeout=15, markup=False)
-        self.unseen += len(found.new)
+    def _tell(self, changes: tuple[Change, ...]) -> None:
+        """Keep what has changed, and say what is found now or no more; the bar of screens counts what is new."""
+        self.changes = (*changes, *self.changes)[:_KEPT_CHANGES]
+        found = [one for one in changes if one.kind == "found"]
+        gone = [one for one in changes if one.kind == "gone"]
+        for one in found[:_MOST_NEWS]:
+            self.notify(f"{one.clock} new: {one.said}", severity="warning", timeout=15, markup=False)
+        for one in gone[:_MOST_NEWS]:
+            self.notify(f"{one.clock} {one.said}", timeout=15, markup=False)
+        self.unseen += len(found)
 
     def _hear_devices(self) -> None:
+        from rocdoctor.tui.changes import Change
         from rocdoctor.tui.device_changes import watch, words
 
         def told(event: DeviceEvent) -> None:
             self.call_later(self._look_again)
             if self.host.kind == "live" and not self.changed and not self.look.busy:
                 self.changed = words(event)
+                self.changes = (Change(time.time(), "device", "", self.changed), *self.changes)
                 self.notify(f"{self.changed}: r asks again", severity="warning", timeout=60, markup=False)
 
         watch(self, told)

@@ -7,7 +7,7 @@ it is asked in the same way as before. Without Textual.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host
@@ -48,31 +48,6 @@ def look_again(host: Host, smoke: str, cancelled: Callable[[], bool]) -> tuple[H
     asked, looks = watched(host), [Look()]
     examine(asked, looks.append, cancelled, smoke, patient=True)
     return asked, looks[-1]
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """What is found now and was not before, and what is found no more: (check, subject, message) each."""
-
-    new: tuple[tuple[str, str, str], ...] = ()
-    gone: tuple[tuple[str, str, str], ...] = ()
-
-
-def news(before: Diagnosis, now: Diagnosis) -> News:
-    """What differs for a person; another value in the same finding does not."""
-    old, new = _found(before), _found(now)
-    return News(
-        tuple(one for key, one in new.items() if key not in old),
-        tuple(one for key, one in old.items() if key not in new),
-    )
-
-
-def _found(diagnosis: Diagnosis) -> dict[tuple[str, str], tuple[str, str, str]]:
-    return {
-        (one.check, one.subject.label): (one.check, one.subject.label, one.finding.message)
-        for one in diagnosis.verdicts
-        if one.finding is not None
-    }
 
 
 def same_verdicts(before: Diagnosis, now: Diagnosis) -> bool:

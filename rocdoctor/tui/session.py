@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.app import App
 from textual.reactive import reactive
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.tui.config import Config
 from rocdoctor.tui.look import Look
+
+if TYPE_CHECKING:
+    from rocdoctor.tui.changes import Change
 
 
 class Session(App[None]):
@@ -21,6 +26,10 @@ class Session(App[None]):
     """What has happened to a GPU of this machine since it was asked; "" for nothing."""
     wanted: tuple[str, str, str] | None
     """The row that the screen of findings is to show when it is seen next."""
+    changes: tuple[Change, ...]
+    """What has changed on this machine since it was looked at first, the newest look first."""
+    since: float
+    """When that first look was done, in seconds since 1970."""
     unseen: int
     """Findings that appeared since the screen of findings was seen."""
     drawn: bool

@@ -54,13 +54,14 @@ def test_a_link_that_falls_back_is_told_with_a_badge_and_gone_when_it_recovers(s
         await _again(app, pilot)
         await until(pilot, lambda: "pcie-link-narrow" in shown(app))
         assert "2 Findings !" in shown(app).splitlines()[1]
-        assert any("new: pcie-link-narrow on gpu 0" in one for one in said), said
+        assert any("new: gpu 0-7: The PCIe link" in one and "(pcie-link-narrow)" in one for one in said), said
         await pilot.press("2")
         await until(pilot, lambda: "pcie-link-narrow" in shown(app))
         assert "!" not in shown(app).splitlines()[1], "it was seen"
         _narrow(host, "16")
         await _again(app, pilot)
-        assert any("not found any more: pcie-link-narrow" in one for one in said), said
+        assert any("gpu 0-7: pcie-link-narrow is not found any more" in one for one in said), said
+        assert len(said) == 2, "what several GPUs have alike is said once"
 
     driven(host, drive, WIDE)
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from rocdoctor.tui.findings.findings_list import FindingsRow
     from rocdoctor.tui.story import Story
 
-_PANELS = (("gpus", "GPUs"), ("links", "links between GPUs"), ("next", "next"))
+_PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GPUs"), ("next", "next"))
+_MOST_CHANGES = 10  # beside the findings; below them half as many
 
 
 class FoundRows(Rows):
@@ -94,6 +95,7 @@ class OverviewPage(Page):
                 yield first
                 yield FlowText(id="counts", classes="part")
                 yield FoundRows(id="found")
+                yield FlowText(id="changed", classes="part")
                 yield FlowText(id="card", classes="part")
                 yield FlowText(id="unknown", classes="part")
             with Vertical(id="right"):
@@ -106,6 +108,7 @@ class OverviewPage(Page):
         """The GPUs where there is room; set by itself, since a class would be styled after the first layout."""
         super().adapt()
         self.query_one("#right").display = self.has_class("wide")
+        self._draw_changes()
 
     def show(self, look: Look) -> None:
         """Fill the parts."""
@@ -142,6 +145,22 @@ class OverviewPage(Page):
         if self.rocdoctor.host.kind == "live" and look.asked is not None:
             clock = time.strftime("%H:%M:%S", time.localtime(time.time() - (time.monotonic() - look.asked)))
         self.query_one("#next", FlowText).set(lambda width: dashboard.next_lines(look, width, clock))
+        self._draw_changes()
+
+    def _draw_changes(self) -> None:
+        """What has changed on a live machine: beside the findings, or below them where there is something."""
+        app = self.rocdoctor
+        live = app.host.kind == "live" and bool(app.since) and self.look.diagnosis is not None
+        wide = self.has_class("wide")
+        self.query_one("#changes").display = live
+        self.query_one("#changed").display = live and not wide and bool(app.changes)
+        if not live:
+            return
+        from rocdoctor.tui.changes import change_lines
+
+        name, most = ("#changes", _MOST_CHANGES) if wide else ("#changed", _MOST_CHANGES // 2)
+        known, since = app.changes, app.since
+        self.query_one(name, FlowText).set(lambda width: change_lines(known, since, most, width))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There may be nothing to copy, and nothing to open."""
