@@ -110,7 +110,9 @@ def _record(gpu: GpuReading, question: str, source: str, position: int) -> GpuRe
     ]
     put("ras", tuple(counts) or None, "ecc_volatile_uncorrected")
     if gpu.get("process_list") is not None:
-        processes = tuple(GpuProcess(_named(one.used_bytes, question, one.line)) for one in gpu.get("process_list"))
+        processes = tuple(
+            GpuProcess(_named(one.used_bytes, question, one.line), one.pid) for one in gpu.get("process_list")
+        )
         put("processes", processes, "process_list")
     return record
 

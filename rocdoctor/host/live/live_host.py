@@ -37,6 +37,7 @@ from rocdoctor.host.live.run_program import GRACE_S, Loading, programs_at_once, 
 # Each in a thread of its own, with a deadline of its own.
 _SLOW = ("run ", "python ", "smoke ")
 # Every mode has its own deadline; this one is for the day when that fails.
+_WALK_S = 0.5  # at least, for a walk over all processes: it does not hang where a device does
 _SMOKE_LIMIT_S = 7200.0
 _STEP_S = 0.25
 # A thread that has not taken its first step by then never does.
@@ -186,7 +187,8 @@ class LiveHost:
 
     def deadline_s(self, question: str) -> float:
         """How long to wait for what is read; 0: it is not begun."""
-        return self.patience.limit_s(_place(question))
+        limit_s = self.patience.limit_s(_place(question))
+        return max(limit_s, _WALK_S) if question.startswith("holders ") else limit_s
 
     def _limit_s(self, question: str, pending: _Pending) -> float:
         """How long to wait. Programs keep their own deadline, so they get a little longer here."""

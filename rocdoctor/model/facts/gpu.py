@@ -122,6 +122,7 @@ class GpuProcess:
     """A process that holds memory of a GPU."""
 
     vram_bytes: Fact[int] = NOT_ASKED
+    pid: int | None = None  # as the tool numbers it: outside of containers
 
 
 @dataclass(frozen=True, slots=True)

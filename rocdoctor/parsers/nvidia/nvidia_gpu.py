@@ -89,5 +89,5 @@ def _processes(section: Element) -> tuple[NvidiaProcess, ...] | None:
         if pid is None or len(found) >= _MAX_PROCESSES:
             continue
         used = one.child("used_memory", "used_gpu_memory")
-        found.append(NvidiaProcess(None if used is None else read_mib(used.text), one.line))
+        found.append(NvidiaProcess(None if used is None else read_mib(used.text), one.line, pid))
     return tuple(found)

@@ -63,6 +63,7 @@ class NvidiaProcess:
 
     used_bytes: int | None
     line: int
+    pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

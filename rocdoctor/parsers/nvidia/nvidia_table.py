@@ -216,7 +216,7 @@ def _process_row(at: int, row: str, gpus: list[_Gpu]) -> bool:
     gpu = _by_index(gpus, int(words[0]))
     if gpu is not None and len(gpu.processes) < _MAX_ROWS:
         memory = re.match(r"(\d{1,9}Mi?B)\Z", words[-1])
-        gpu.processes.append(NvidiaProcess(to_bytes(memory.group(1)) if memory else None, at))
+        gpu.processes.append(NvidiaProcess(to_bytes(memory.group(1)) if memory else None, at, int(words[at_pid])))
     return True
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from rocdoctor.collect.gpus.gpu_users import GpuUsers
 from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.insight.gpus.gpu_health import telling
 from rocdoctor.judging.subjects import number_ranges
@@ -17,6 +18,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, heat_style
+from rocdoctor.tui.thermals.gpu_users import user_lines
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
 from rocdoctor.tui.thermals.sparkline import Scale, bar, scale_of, sparkline
@@ -50,6 +52,7 @@ class GpuNow:
     """A GPU and what was seen of it. ``silent_s``: it has not answered for so long; ``counted``: it counts throttling.
 
     ``series`` are the looks at it, oldest first; ``active`` what holds its clocks down, where it is watched.
+    ``place``: its index in ``users``, who holds the GPUs.
     """
 
     gpu: Gpu
@@ -57,6 +60,8 @@ class GpuNow:
     active: tuple[Event, ...] = ()
     silent_s: float | None = None
     counted: bool = False
+    users: GpuUsers | None = None
+    place: int | None = None
 
 
 def temperatures(views: Sequence[GpuNow]) -> Scale | None:
@@ -161,6 +166,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
+    text.append_text(user_lines(now.users, now.place, width))
     for line in _history(now.series, width, scale):
         text.append(line + "\n")
     for why, names in unknown.items():

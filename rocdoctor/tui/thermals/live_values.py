@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rocdoctor.collect.gpus.gpu_users import GpuUsers, gpu_users
 from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors, gpu_sensors
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.insight.gpus.gpu_health import external_reasons, heat_reasons
@@ -24,6 +25,8 @@ _MOST_EVENTS = 200
 _AGAIN_S = 60.0
 # A GPU that did not answer hangs in the kernel: each further question would leave one more thread there.
 RETRY_S = 60.0
+# A look at the open files of every process costs far more than one at the sensors.
+USERS_S = 10.0
 
 # What changes from one look to the next; everything else is asked once.
 _CHANGES = regex(
@@ -50,6 +53,7 @@ class Sample:
     residencies: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     cpu: CpuSensors = field(default_factory=CpuSensors)
     silent: Mapping[str, float] = field(default_factory=dict)
+    users: GpuUsers | None = None
 
 
 class Watch:
@@ -64,10 +68,13 @@ class Watch:
         self._kept: dict[str, Answer] = {}
         self._since: dict[str, float] = {}  # what is silent, and since when
         self._until: dict[str, float] = {}  # and when it may be asked again
+        self._users: GpuUsers | None = None
+        self._users_at = 0.0
 
     def retry(self) -> None:
         """Ask everything in the next look, also what did not answer."""
         self._until.clear()
+        self._users = None
 
     def look(self) -> Sample:
         """One look. It takes as long as the machine takes to answer."""
@@ -80,7 +87,10 @@ class Watch:
         for one in seen.silent:
             if self._until.get(one, 0.0) <= now:
                 self._until[one] = now + RETRY_S
-        return Sample(now, time.strftime("%H:%M:%S"), found.gpus, found.residencies, cpu, dict(self._since))
+        if found.gpus and (self._users is None or now - self._users_at >= USERS_S):
+            self._users, self._users_at = gpu_users(_Told(seen.inner, self), found.gpus), now
+        clock = time.strftime("%H:%M:%S")
+        return Sample(now, clock, found.gpus, found.residencies, cpu, dict(self._since), self._users)
 
     def answer(self, host: Host, question: str) -> Answer:
         """The kept answer, a refusal where the place is silent, or that of the machine."""
@@ -127,6 +137,30 @@ class _Seen:
         return ()
 
 
+class _Told:
+    """The machine; what is asked of it is told to those who look on, and a question without an answer is no silence."""
+
+    kind: Kind = "live"
+
+    def __init__(self, inner: Host, watch: Watch) -> None:
+        self.inner = inner
+        self.origin = inner.origin
+        self._watch = watch
+
+    def ask(self, question: str) -> Answer:
+        self._watch.waiting = (question, self._watch.now())
+        try:
+            return self.inner.ask(question)
+        finally:
+            self._watch.waiting = None
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(questions)
+
+    def available(self) -> tuple[str, ...]:
+        return ()
+
+
 def _lasts(question: str) -> bool:
     return not question.startswith("run ") and _CHANGES.search(question) is None
 
@@ -142,6 +176,8 @@ def who(of: str, gpus: Iterable[Gpu]) -> str:
     for gpu in gpus:
         if of in (value_or(gpu.drm_card, ""), value_or(gpu.bdf, "")):
             return f"gpu {gpu.index}"
+    if of.startswith("holders "):
+        return "the processes of this machine"
     return "nvidia-smi" if of.startswith("run nvidia-smi") else of.split(" ", 1)[-1]
 
 

@@ -23,6 +23,7 @@ from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.style import WRONG
 from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, no_events, row, temperatures
+from rocdoctor.tui.thermals.gpu_users import judge_command
 from rocdoctor.tui.thermals.live_values import (
     History,
     Sample,
@@ -50,6 +51,7 @@ class ThermalsPage(Page):
         Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
         Binding("n", "now", "Now", tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
+        Binding("c", "copy", "Copy command", tooltip="copy the command that judges the process on this GPU"),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("up, down", "select a GPU"),
@@ -168,7 +170,18 @@ class ThermalsPage(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Evidence cannot be looked at again."""
+        if action == "copy":
+            return bool(self._command())
         return self._watch is not None or action not in ("rate", "now")
+
+    def _command(self) -> str:
+        views = self._views()
+        at = self.query_one("#gpus", OptionList).highlighted or 0
+        return judge_command(views[at].users, views[at].place) if at < len(views) else ""
+
+    def action_copy(self) -> None:
+        """The command that judges the process which holds most of the selected GPU."""
+        self.rocdoctor.copy(self._command(), self._command())
 
     def action_rate(self, step: int) -> None:
         """Look more or less often."""
@@ -210,6 +223,7 @@ class ThermalsPage(Page):
             return [GpuNow(one) for one in self._gpus]
         silence = self._silence()
         counted = {key(one) for one in sample.gpus if _card(one) in sample.residencies}
+        places = {key(one): one.index for one in sample.gpus}
         return [
             GpuNow(
                 one,
@@ -217,6 +231,8 @@ class ThermalsPage(Page):
                 self._history.active(one),
                 silence.get(f"gpu {one.index}"),
                 key(one) in counted,
+                sample.users,
+                places.get(key(one)),
             )
             for one in self._gpus
         ]
@@ -260,6 +276,7 @@ class ThermalsPage(Page):
 
     def _draw_detail(self, views: Sequence[GpuNow]) -> None:
         at = self.query_one("#gpus", OptionList).highlighted or 0
+        self.refresh_bindings()
         frame = self.query_one("#detail", FlowFrame)
         frame.display = bool(views)
         if views:  # which blocks fit beside each other depends on the room that the table leaves

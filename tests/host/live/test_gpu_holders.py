@@ -44,3 +44,12 @@ def test_a_process_that_holds_a_node_is_told_but_not_our_own_tools(monkeypatch: 
             assert one.stdin is not None
             one.stdin.close()
             one.wait(30)
+
+
+def test_the_walk_over_all_processes_keeps_its_time_where_something_else_hung() -> None:
+    from rocdoctor.host.live.live_host import LiveHost
+
+    host = LiveHost()
+    for _ in range(3):
+        host.hung("python default --import", 5.0)
+    assert host.deadline_s("holders gpu") >= 0.5 > host.deadline_s("env")

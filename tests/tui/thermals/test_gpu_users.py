@@ -1,0 +1,63 @@
+"""Which process holds a GPU, as the screen of temperatures says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.pilot import Pilot
+
+from rocdoctor.collect.gpus.gpu_users import GpuUser, GpuUsers
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.thermals.gpu_users import judge_command, user_lines
+from tests.tui.kit import driven, shown, until
+from tests.tui.thermals.live_kit import LiveFixture
+
+_GIB = 2**30
+_TWO = (GpuUser(4121, "python3", 7200, 12 * _GIB), GpuUser(77, "ollama", 90_000))
+
+
+def _said(users: GpuUsers, place: int = 0, width: int = 100) -> str:
+    return user_lines(users, place, width).plain
+
+
+def test_each_process_has_its_pid_name_memory_and_age_and_the_first_a_command() -> None:
+    users = GpuUsers({0: _TWO, 1: ()})
+    assert _said(users).splitlines() == [
+        "held by     process 4121 python3: 12 GiB, running for 2 h",
+        "            process 77 ollama: has it open, running for 25 h",
+        "            rocdoctor check --pid 4121 judges it",
+    ]
+    assert judge_command(users, 0) == "rocdoctor check --pid 4121" and judge_command(users, 1) == ""
+
+
+def test_nobody_is_said_only_where_everything_could_be_looked_into() -> None:
+    assert _said(GpuUsers({0: ()})).split() == ["held", "by", "nobody"]
+    hidden = _said(GpuUsers({0: ()}, hidden=3))
+    assert "nobody that this user may see" in hidden and "3 processes of others could not be looked into" in hidden
+    unknown = _said(GpuUsers({0: ()}, why="no answer within 5s"))
+    assert "held by     unknown" in unknown and "no answer within 5s" in unknown and "nobody" not in unknown
+
+
+def test_a_process_whose_name_is_hidden_keeps_its_number_and_many_are_counted() -> None:
+    users = GpuUsers({0: tuple(GpuUser(pid, vram_bytes=_GIB) for pid in range(1, 11))})
+    assert "process 1 (its name is not to be seen from here): 1 GiB" in _said(users)
+    assert "and 4 more processes" in _said(users) and "process 7 " not in _said(users)
+
+
+def test_before_anybody_asked_nothing_is_said() -> None:
+    assert user_lines(None, 0, 80).plain == "" and judge_command(None, None) == ""
+
+
+def test_the_screen_shows_who_holds_the_selected_gpu_and_copies_the_command() -> None:
+    host = LiveFixture("rx7900xtx-2gpu")
+    host.texts["holders gpu"] = "4121 7200 /dev/dri/renderD128,/dev/kfd python3"
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        copied: list[str] = []
+        app.copy = lambda text, what: copied.append(text)  # type: ignore[method-assign]
+        await pilot.press("4")
+        await until(pilot, lambda: "process 4121 python3: has it open, running for 2 h" in shown(app))
+        await pilot.press("c")
+        await until(pilot, lambda: copied == ["rocdoctor check --pid 4121"])
+
+    driven(host, drive, (100, 50))
