@@ -8,13 +8,19 @@ from itertools import count
 
 import pytest
 
-from rocdoctor.tui import look
+from rocdoctor.tui import app, look
 
 
 @pytest.fixture(autouse=True)
 def _day(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of the day of the tables: what is tested must not depend on the calendar."""
     monkeypatch.setattr(look, "today", str)
+
+
+@pytest.fixture(autouse=True)
+def _no_look_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A live machine is looked at again when a test says so, also where the tests take long."""
+    monkeypatch.setattr(app, "EVERY_S", 86_400.0)
 
 
 _EVERY = 8  # tests; an app leaves about 4 MiB

@@ -23,6 +23,7 @@ from rocdoctor.tui.findings.filter_bar import FilterPanel
 from rocdoctor.tui.findings.finding_options import FindingOptions
 from rocdoctor.tui.findings.finding_page import page, plain
 from rocdoctor.tui.findings.findings_list import FindingsRow, FindingsSection, filtered, sections
+from rocdoctor.tui.findings.mending import Mending
 from rocdoctor.tui.findings.verifying import Verifying
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
@@ -40,6 +41,8 @@ class FindingsPage(Page):
     AUTO_FOCUS = "#list"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "verify", "Verify", tooltip="verify the fix here"),
+        Binding("x", "apply", "Fix", tooltip="apply the fix here, after a question"),
+        Binding("u", "undo", "Undo", tooltip="take back the fix that was applied here"),
         Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix"),
         Binding("slash", "search", "Search", key_display="/", tooltip="show only findings with some words"),
         Binding("f", "filter('state')", "Filter", tooltip="found, unknown, crashed, not applicable, passed, all"),
@@ -90,6 +93,7 @@ class FindingsPage(Page):
         self._pause: Timer | None = None
         self._lookup: Background[dict[Key, Details]] | None = None
         self._verifying = Verifying(self, self.copy, self.draw_verification)
+        self._mending = Mending(self, self.draw_verification)
 
     def body(self) -> ComposeResult:
         """The filter, the list, the page."""
@@ -220,6 +224,7 @@ class FindingsPage(Page):
         self.draw_verification()
 
     def _name_keys(self) -> None:
+        self.refresh_bindings()
         words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
         named = self.row is not None and not self.has_class("wide")
         self.query_one("#detail").border_title = f"{words}, space: more" if named else None
@@ -227,7 +232,7 @@ class FindingsPage(Page):
     def draw_verification(self) -> None:
         """What the verification of this row says, or nothing."""
         row = self.row
-        said = self._verifying.text(row) if row is not None else None
+        said = self._verifying.text(row) or self._mending.text(row.key) if row is not None else None
         panel = self.query_one("#verification", Static)
         panel.set_class(said is not None, "open")
         panel.update(said or Text())
@@ -268,7 +273,7 @@ class FindingsPage(Page):
             self.remove_class("alone")
             self.query_one("#list").focus()
             self.call_after_refresh(self._draw)
-        elif self._verifying.put_away(self.row):
+        elif self._verifying.put_away(self.row) or (self.row and self._mending.put_away(self.row.key)):
             self.draw_verification()
         elif not panel.clear():
             self.app.run_worker(self.rocdoctor.action_area("overview"))
@@ -312,6 +317,27 @@ class FindingsPage(Page):
         if self.row is not None and self._diagnosis is not None:
             text = plain(self.row, self._diagnosis, self._details.get(self.row.key))
             self.copy(text, f"the text of {self.row.check}, {len(text.splitlines())} lines")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A fix is applied to this machine alone, and where a program may do it."""
+        if action == "apply":
+            return self._mending.offered(self.row, self._host)
+        return action != "undo" or self._mending.folder is not None
+
+    @property
+    def holds(self) -> str:
+        """A fix that is being applied."""
+        return "a fix is being applied" if self._mending.running else ""
+
+    def action_apply(self) -> None:
+        """Show what the fix would change, ask, do it."""
+        if self.row is not None and self._diagnosis is not None:
+            self._mending.press(self.row, self._diagnosis)
+
+    def action_undo(self) -> None:
+        """Take back what was applied last."""
+        if self.row is not None:
+            self._mending.take_back(self.row)
 
     def action_verify(self) -> None:
         """Verify the fix of this finding."""
