@@ -111,6 +111,7 @@ class RocdoctorApp(Session):
         self.changes: tuple[Change, ...] = ()
         self.since = 0.0
         self.wanted: tuple[str, str, str] | None = None
+        self.wanted_answer = ""
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
         self.ansi_theme_light = _named_colours(self.ansi_theme_light, ON_LIGHT)
@@ -327,6 +328,11 @@ class RocdoctorApp(Session):
         """Go to a finding, by the key of its row."""
         self.wanted = key
         await self.action_area("findings")
+
+    async def show_answer(self, question: str) -> None:
+        """Go to the answer to a question."""
+        self.wanted_answer = question
+        await self.action_area("bundle")
 
     def action_earlier(self) -> None:
         """Return to the evidence that was open before."""

@@ -26,6 +26,8 @@ class Session(App[None]):
     """What has happened to a GPU of this machine since it was asked; "" for nothing."""
     wanted: tuple[str, str, str] | None
     """The row that the screen of findings is to show when it is seen next."""
+    wanted_answer: str
+    """The question whose answer the screen of the bundle is to show when it is seen next; "" for none."""
     changes: tuple[Change, ...]
     """What has changed on this machine since it was looked at first, the newest look first."""
     since: float
@@ -57,6 +59,10 @@ class Session(App[None]):
 
     async def show_finding(self, key: tuple[str, str, str]) -> None:
         """Go to a finding, by the key of its row."""
+        raise NotImplementedError
+
+    async def show_answer(self, question: str) -> None:
+        """Go to the whole answer to a question, as a bundle would hold it."""
         raise NotImplementedError
 
     def action_earlier(self) -> None:

@@ -13,12 +13,15 @@ from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis, Finding, Severity, Verdict
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.words import headline as setup_headline
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.tui.topology.check_notes import about
 
+# module.parameter=value, and nothing else: no program has such a name.
+_PARAMETER = regex(r"[a-z0-9_]{1,60}\.[a-z0-9_]{1,60}=\S{1,200}\Z")
 Title = Literal["so far", "do first", "do next", "in short"]
 
 
@@ -38,6 +41,11 @@ class Story:
     area: str = "findings"
 
     @property
+    def typed(self) -> str:
+        """The command as it is shown: a kernel parameter is none, and is called what it is."""
+        return f"kernel parameter: {self.command}" if _PARAMETER.match(self.command) else self.command
+
+    @property
     def heading(self) -> str:
         """What stands above it; "do first" stands before what to do, since what is wrong comes before that."""
         return "what is wrong" if self.title == "do first" and self.wrong else self.title
@@ -45,7 +53,7 @@ class Story:
     @property
     def lines(self) -> tuple[str, ...]:
         """All of it, without styles."""
-        return tuple(one for one in (self.wrong, self.todo, self.command) if one)
+        return tuple(one for one in (self.wrong, self.todo, self.typed) if one)
 
 
 def story(diagnosis: Diagnosis, setup: SetupPlan | None, preliminary: bool) -> Story:

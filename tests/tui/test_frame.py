@@ -111,7 +111,7 @@ def test_the_overview_says_do_first_once_and_offers_to_copy_what_is_there(name: 
     text = driven(fixture_host(name), look)
     assert text.splitlines()[2].startswith(f"╭─ {title} ─")
     assert text.lower().count("do first") == (title == "what is wrong")
-    assert ("Copy command" in text.splitlines()[-1]) == copies
+    assert ("c Copy" in text.splitlines()[-1]) == copies
 
 
 def test_a_long_command_is_continued_below_itself() -> None:

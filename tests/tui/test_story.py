@@ -25,8 +25,8 @@ from rocdoctor.tui.findings.findings_list import sections, state_counts
 from rocdoctor.tui.findings.screen import FindingsPage
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.overview.dashboard import gpu_lines, link_lines, next_lines, state_word
-from rocdoctor.tui.overview.drawing import counts
-from rocdoctor.tui.story import failing, next_step, standings, story
+from rocdoctor.tui.overview.drawing import counts, first
+from rocdoctor.tui.story import Story, failing, next_step, standings, story
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 from rocdoctor.tui.topology.drawing import topology
 from tests.golden.replay import FIXTURES, judged, our_checks
@@ -226,3 +226,11 @@ def test_a_plan_on_a_sick_gpu_says_so_before_everything_else() -> None:
         return shown(app)
 
     assert "! gpu 3 is not fit for a job as it is" in driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, WIDE)
+
+
+def test_a_kernel_parameter_is_not_shown_as_a_command_to_type() -> None:
+    told = Story("do first", "", "Set the limit", "ttm.pages_limit=31457280")
+    assert told.typed == "kernel parameter: ttm.pages_limit=31457280"
+    for command in ("sudo dmesg", "HSA_OVERRIDE_GFX_VERSION=11.0.0 python train.py", "export A=1"):
+        assert Story("do first", "", "", command).typed == command
+    assert "kernel parameter: ttm.pages_limit=31457280" in first(told, 80).plain

@@ -126,6 +126,26 @@ class BundlePage(Page):
         self._contents = contents
         self._draw_head()
         self._find(self.query_one("#questions", Rows).cursor)
+        self._go_to_wanted()
+
+    async def on_screen_resume(self) -> None:
+        """Go to the answer that another screen leads to."""
+        await super().on_screen_resume()
+        self.call_after_refresh(self._go_to_wanted)
+
+    def _go_to_wanted(self) -> None:
+        wanted, contents = self.rocdoctor.wanted_answer, self._contents
+        if not wanted or contents is None:
+            return
+        self.rocdoctor.wanted_answer = ""
+        questions = [one.question for one in contents.rows]
+        at = questions.index(one_line(wanted)) if one_line(wanted) in questions else None
+        if at is None:
+            self.notify(f"this bundle has no answer to: {wanted}", markup=False)
+            return
+        self.query_one("#search", Input).value = ""
+        self._find(at)
+        self.action_read()
 
     def _draw_head(self) -> None:
         if self._contents is not None:

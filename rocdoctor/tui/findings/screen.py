@@ -44,6 +44,7 @@ class FindingsPage(Page):
         Binding("x", "apply", "Fix", tooltip="apply the fix here, after a question"),
         Binding("u", "undo", "Undo", tooltip="take back the fix that was applied here"),
         Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix"),
+        Binding("e", "evidence", "Evidence", show=False),
         Binding("slash", "search", "Search", key_display="/", tooltip="show only findings with some words"),
         Binding("f", "filter('state')", "Filter", tooltip="found, unknown, crashed, not applicable, passed, all"),
         Binding("s", "filter('severity')", "Severity", show=False),
@@ -58,6 +59,7 @@ class FindingsPage(Page):
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("s, a", "filter by severity, by area (GPU, driver, links ...)"),
         ("y", "copy the whole page as text"),
+        ("e", "the whole answer that shows it, as a bundle holds it"),
         ("Enter", "the page alone; Escape returns to the list"),
         ("n, p", "next and previous finding; in the list also arrows"),
         ("space", "scroll the page down, backspace up"),
@@ -317,6 +319,15 @@ class FindingsPage(Page):
         if self.row is not None and self._diagnosis is not None:
             text = plain(self.row, self._diagnosis, self._details.get(self.row.key))
             self.copy(text, f"the text of {self.row.check}, {len(text.splitlines())} lines")
+
+    async def action_evidence(self) -> None:
+        """The whole answer behind the first line of evidence."""
+        finding = self.row.finding if self.row is not None else None
+        question = next((one.source for one in finding.evidence if one.source), "") if finding else ""
+        if question:
+            await self.rocdoctor.show_answer(question)
+        else:
+            self.notify("no answer is cited here")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A fix is applied to this machine alone, and where a program may do it."""

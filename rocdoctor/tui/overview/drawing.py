@@ -29,8 +29,8 @@ def first(told: Story, width: int) -> Text:
     text.append("\n".join(wrap(ahead + one_line(told.todo), width, "")), style=style)
     if told.wrong and told.title == "do next":
         text.append("\n" + "\n".join(wrap(one_line(told.wrong), width, "")), style="dim")
-    if told.command:
-        text.append("\n" + "\n".join(wrap(told.command, width, "  ", "    ")), style="bold")
+    if told.typed:
+        text.append("\n" + "\n".join(wrap(told.typed, width, "  ", "    ")), style="bold")
     key = {"findings": "Enter shows why", "setup": "key 7 shows all steps"}[told.area]
     if told.because:
         text.append("\n" + "\n".join(wrap(f"because of {told.because}; {key}", width, "", "  ")), style="not bold dim")

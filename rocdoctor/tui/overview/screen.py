@@ -62,7 +62,7 @@ class OverviewPage(Page):
     AUTO_FOCUS = "#found"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "lead", "Open", tooltip="open the finding under the cursor"),
-        Binding("c", "copy", "Copy command"),
+        Binding("c", "copy", "Copy", tooltip="copy the command, or the parameter"),
         Binding("pagedown,space", "scroll(1)", "Page down", show=False),
         Binding("pageup,backspace", "scroll(-1)", "Page up", show=False),
     ]

@@ -332,3 +332,19 @@ def test_long_answers_are_shown_in_part_and_said_so(monkeypatch: pytest.MonkeyPa
     assert "bytes more, which the file holds too" in bundling.text_of(contents, index)
     assert "questions with their answers" in head(contents, True, "").plain
     assert "written packed" in head(contents, True, "").plain
+
+
+def test_a_finding_leads_to_the_whole_answer_that_shows_it_at_every_width() -> None:
+    for size in ((80, 24), (200, 60)):
+
+        async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+            await pilot.press("2")
+            await until(pilot, lambda: "ras-uncorrectable" in shown(app))
+            await pilot.press("e")
+            await until(pilot, lambda: "umc_err_count" in shown(app) and "ue: 3" in shown(app))
+            assert isinstance(app.screen, BundlePage)
+            app.wanted_answer = "read /no/such"
+            app.screen._go_to_wanted()
+            assert app.wanted_answer == "", "an answer that is not there is asked for once"
+
+        driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, size)
