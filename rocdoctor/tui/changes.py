@@ -26,12 +26,14 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.model.subject import MACHINE, Subject
 from rocdoctor.model.units import binary_size
 from rocdoctor.report.text import wrap
+from rocdoctor.tui.overview.dashboard import lanes
 from rocdoctor.tui.style import SEVERITY_STYLE, UNKNOWN
 
 Kind = Literal["found", "gone", "value", "kernel", "device"]
 _MOST_LINES = 5  # of the kernel log, of one look
 _MUCH = 0.25  # of a GPU's memory: so much more or less in use is worth a line
 _NOT_KNOWN = "not known"
+_LANES = "PCIe lanes in use"  # the trait
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +106,17 @@ def _where(subjects: Sequence[Subject]) -> str:
 
 def _values(before: Diagnosis, now: Diagnosis) -> Iterator[tuple[Subject, _Said]]:
     sides = [snapshot(name, one.machine, ()) for name, one in (("before", before), ("now", now))]
+    told: set[tuple[str, str]] = set()
     for one in compare(sides).differences:
         old, new = (_NOT_KNOWN if value is None else one_line(value) for value in one.values)
+        told.add((_where([one.subject]), one.what))
         yield one.subject, ("value", f"{one.what}: {old} before, {new} now", None)
     earlier = {_key(gpu): gpu for gpu in before.machine.gpus}
     for gpu in now.machine.gpus:
         if _key(gpu) in earlier:
+            old, new = lanes(earlier[_key(gpu)]), lanes(gpu)
+            if old != new and (_where([gpu.subject]), _LANES) not in told:  # in a virtual machine no trait stands for it
+                yield gpu.subject, ("value", f"PCIe link: {old or _NOT_KNOWN} before, {new or _NOT_KNOWN} now", None)
             yield from ((gpu.subject, ("value", words, None)) for words in _moment(earlier[_key(gpu)], gpu))
     yield from ((subject, ("kernel", words, None)) for subject, words in _kernel(before.machine, now.machine))
 

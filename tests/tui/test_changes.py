@@ -50,6 +50,14 @@ def test_a_link_that_falls_back_is_a_finding_and_a_value_of_its_gpu_the_finding_
     assert "gpu 3: pcie-link-narrow is not found any more" in _said(now, before)
 
 
+def test_a_link_that_no_trait_stands_for_is_told_too_and_no_link_twice() -> None:
+    found = _said(_seen(), _seen(_NARROW))
+    assert not any("PCIe link: " in one for one in found), found
+    cloud = "a10g-8gpu-cloud"  # in a virtual machine, whose links are not compared
+    now = _seen({"read /sys/bus/pci/devices/0000:00:16.0/current_link_width": "4\n"}, cloud)
+    assert "gpu 0: PCIe link: x16 before, x4/16 now" in _said(_seen(name=cloud), now)
+
+
 def test_a_finding_that_cannot_be_judged_any_more_is_not_said_to_be_gone() -> None:
     before = _seen(_NARROW)
     found = [one for one in before.verdicts if one.check == "pcie-link-narrow" and one.finding is not None]

@@ -57,7 +57,7 @@ def _gpu_line(one: GpuStanding, width: int, preliminary: bool) -> Text:
     line.append(f" {_of(None if used is None else used / _GIB, None if total is None else total / _GIB):>8}")
     # A link is narrow on purpose here and there: a fault only where a check says so.
     said = SEVERITY_STYLE[one.severity] if one.severity is not None and one.check.startswith("pcie-link") else ""
-    line.append("  ").append(f"{_lanes(gpu):<7}", style=said)
+    line.append("  ").append(f"{lanes(gpu) or _UNKNOWN:<7}", style=said)
     word, style = state_word(one, preliminary)
     line.append(word, style=style)
     if one.worst is not None:
@@ -160,12 +160,12 @@ def _of(value: float | None, most: float | None) -> str:
     return f"{value:.0f}/{most:.0f}" if most else f"{value:.0f}"
 
 
-def _lanes(gpu: Gpu) -> str:
-    """The lanes of the narrowest link outside of the card: ``x16``, ``x4/16`` where it could have more."""
+def lanes(gpu: Gpu) -> str:
+    """The lanes of the narrowest link outside of the card: ``x16``, ``x4/16`` where it could have more; "" unknown."""
     links = [limb.link for limb in limbs(gpu) if not limb.inside]
     widths = [(value_or(one.width, None), value_or(one.capable_width, None)) for one in links]
     known = [(now, most) for now, most in widths if now is not None]
     if not known:
-        return _UNKNOWN
+        return ""
     now, most = min(known, key=lambda one: one[0])
     return f"x{now}/{most}" if most is not None and now < most else f"x{now}"
