@@ -25,11 +25,11 @@ from rocdoctor.tui.findings.findings_list import sections, state_counts
 from rocdoctor.tui.findings.screen import FindingsPage
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.overview.dashboard import gpu_lines, link_lines, next_lines, state_word
-from rocdoctor.tui.overview.drawing import counts, first
+from rocdoctor.tui.overview.drawing import counts, first, found_row
 from rocdoctor.tui.story import Story, failing, next_step, standings, story
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 from rocdoctor.tui.topology.drawing import topology
-from tests.golden.replay import FIXTURES, judged, our_checks
+from tests.golden.replay import FIXTURES, judged, judged_fixture, our_checks
 from tests.kit import amd_gpu, k, machine
 from tests.tui.kit import NARROW, WIDE, driven, fixture_host, seen, shown, until
 
@@ -234,3 +234,15 @@ def test_a_kernel_parameter_is_not_shown_as_a_command_to_type() -> None:
     for command in ("sudo dmesg", "HSA_OVERRIDE_GFX_VERSION=11.0.0 python train.py", "export A=1"):
         assert Story("do first", "", "", command).typed == command
     assert "kernel parameter: ttm.pages_limit=31457280" in first(told, 80).plain
+
+
+def test_a_sentence_that_is_cut_says_so_beside_its_name() -> None:
+    rows = [
+        row for one in sections(judged_fixture("faulty/mi300x-8gpu-tired"), False) for row in one.rows if row.finding
+    ]
+    for row in rows:
+        assert row.finding is not None
+        for width in (80, 100, 300):
+            line = found_row(row, width).plain
+            whole = row.finding.message in line
+            assert whole or "…" in line or len(line) > width, (width, line)

@@ -73,7 +73,8 @@ def found_row(row: FindingsRow, width: int) -> Text:
     message = one_line(found.message)
     room = width - text.cell_len - len(row.check) - 2
     if room >= max(30, min(cell_len(message), 60)):
-        text.append(f"{set_cell_size(message, room) if cell_len(message) > room else message}  ")
+        cut = cell_len(message) > room
+        text.append(f"{set_cell_size(message, room - 1)}…  " if cut else f"{message}  ")
         text.append(row.check, style="dim")
     else:
         text.append(message)
