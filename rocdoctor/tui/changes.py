@@ -115,9 +115,8 @@ def _values(before: Diagnosis, now: Diagnosis) -> Iterator[tuple[Subject, _Said]
     for gpu in now.machine.gpus:
         if _key(gpu) in earlier:
             old, new = lanes(earlier[_key(gpu)]), lanes(gpu)
-            if (
-                old != new and (_where([gpu.subject]), _LANES) not in told
-            ):  # in a virtual machine no trait stands for it
+            # In a virtual machine no trait stands for it.
+            if old != new and (_where([gpu.subject]), _LANES) not in told:
                 yield gpu.subject, ("value", f"PCIe link: {old or _NOT_KNOWN} before, {new or _NOT_KNOWN} now", None)
             yield from ((gpu.subject, ("value", words, None)) for words in _moment(earlier[_key(gpu)], gpu))
     yield from ((subject, ("kernel", words, None)) for subject, words in _kernel(before.machine, now.machine))

@@ -93,6 +93,9 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         if len(name) + 1 + len(degrees) > _TEMP:  # "junction 101/100": better than half a name
             degrees = degrees.replace(" of ", "/")
         temp_cell = f"{name[: _TEMP - 1 - len(degrees)]} {degrees}"
+    if not now.series and now.silent_s is None and not asleep(gpu) and not _senses(gpu):
+        line = Text(f"{gpu.index:<{4 if width >= WIDE else 3}} ", no_wrap=True)
+        return line.append("nothing is known of its sensors", style=_STYLES["unknown"])
     cells = (
         str(gpu.index),
         temp_cell,
@@ -120,6 +123,13 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         room = width - text.cell_len - 4
         text.append("  " + sparkline([one.temp_c for one in now.series], room, _SPANS["temperature"], scale))
     return text
+
+
+def _senses(gpu: Gpu) -> bool:
+    """Whether anything is known that its sensors or its driver measure."""
+    measured = (gpu.power.now_w, gpu.busy_percent, gpu.vram_used_bytes, gpu.vram_used_percent, gpu.throttle)
+    of_parts = (*(one.input_c for one in gpu.temps), *gpu.clocks_mhz.values())
+    return any(isinstance(one, Known) for one in (*measured, *of_parts))
 
 
 def state(now: GpuNow) -> str:

@@ -74,17 +74,23 @@ class _Line:
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """A text that is too long for a line, cut after its commas where it has any, else anywhere."""
+    """A text that is too long for a line, cut after its commas, else at its blanks, and within a word at last."""
     if cell_len(text) <= room:
         return [text]
     found: list[str] = []
     current = ""
-    for piece in text.replace(",", ",\0").split("\0"):
-        if cell_len(current + piece) > room and current:
-            found.append(current)
+    for piece in _breakable(text, room):
+        if cell_len(current + piece.rstrip()) > room and current:
+            found.append(current.rstrip())
             current = ""
         if cell_len(piece) > room:
             *whole, piece = chop_cells(piece, room)
             found += whole
         current += piece
-    return [*found, current] if current else found
+    return [*found, current.rstrip()] if current.strip() else found
+
+
+def _breakable(text: str, room: int) -> list[str]:
+    """The parts between which a line may end: what commas part, and of what is too long yet the words."""
+    parts = text.replace(",", ",\0").split("\0")
+    return [word for part in parts for word in (re.split(r"(?<= )", part) if cell_len(part) > room else [part]) if word]

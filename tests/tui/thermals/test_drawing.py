@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,8 @@ def test_bars_show_the_share_of_the_limit() -> None:
 
 def test_unknown_is_said_with_its_reason_and_is_never_zero() -> None:
     bare = Gpu(3, "amd", bdf=k("0000:23:00.0"), driver=k("amdgpu"), power=Power(now_w=u("permission denied")))
-    line = row(GpuNow(bare), 77).plain
-    assert line.split().count("unknown") == 6
+    line = row(GpuNow(replace(bare, vram_used_bytes=k(2**30))), 77).plain
+    assert line.split().count("unknown") == 5
     assert "0 %" not in line
     text = text_of(bare)
     assert "unknown: power\n  permission denied" in text
@@ -283,3 +284,12 @@ def test_the_temperatures_of_all_gpus_have_one_scale_which_is_said() -> None:
     drawn = [str(cell) for column in both.columns for cell in column.cells]
     assert any("▁▁▁" in one for one in drawn) and any("███" in one for one in drawn)
     assert temperatures([GpuNow(card())]) is None
+
+
+def test_a_gpu_without_any_sensor_is_one_sentence_and_one_value_is_enough_for_the_columns() -> None:
+    for width in (80, 120, 200):
+        bare = row(GpuNow(amd_gpu(3)), width).plain
+        assert bare.split() == ["3", *["nothing", "is", "known", "of", "its", "sensors"]], width
+        one = row(GpuNow(amd_gpu(3, busy_percent=7)), width).plain
+        assert "7 %" in one and one.count("unknown") >= 3
+    assert "asleep" in row(GpuNow(amd_gpu(3, runtime_status="suspended")), 120).plain

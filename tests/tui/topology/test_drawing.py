@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu, Machine, Nic, NumaNode
 from rocdoctor.tui.topology.drawing import topology
+from rocdoctor.tui.topology.filled_lines import Atom, filled
 from rocdoctor.tui.topology.gpu_details import gpu_details
 from tests.golden.replay import NAMES, judged_fixture
 from tests.kit import amd_gpu, k, machine, u
@@ -177,3 +178,12 @@ def test_names_from_outside_drive_no_terminal_and_fit() -> None:
         assert max(cell_len(line) for line in lines) <= width
         assert len(limbs_drawn(lines)) == 1
         assert sum(limbs_drawn(lines).values()) == 31
+
+
+def test_a_sentence_without_commas_breaks_between_its_words() -> None:
+    said = "NUMA node not known: read /sys/bus/pci/devices/0000:03:00.0/numa_node: this evidence does not hold it"
+    lines = [line.plain for line in filled("  ", "    ", [Atom(said)], 60)]
+    assert " ".join(" ".join(lines).split()) == said, lines
+    assert all(len(line) <= 60 for line in lines)
+    long = "x" * 100
+    assert "".join(line.plain.strip() for line in filled("", "", [Atom(long)], 40)) == long, "a word may be longer"
