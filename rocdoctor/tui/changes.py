@@ -118,8 +118,10 @@ def _values(before: Diagnosis, now: Diagnosis) -> Iterator[tuple[Subject, _Said]
             # In a virtual machine no trait stands for it.
             if old != new and (_where([gpu.subject]), _LANES) not in told:
                 yield gpu.subject, ("value", f"PCIe link: {old or _NOT_KNOWN} before, {new or _NOT_KNOWN} now", None)
-            yield from ((gpu.subject, ("value", words, None)) for words in _moment(earlier[_key(gpu)], gpu))
-    yield from ((subject, ("kernel", words, None)) for subject, words in _kernel(before.machine, now.machine))
+            for words in _moment(earlier[_key(gpu)], gpu):
+                yield gpu.subject, ("value", words, None)
+    for subject, words in _kernel(before.machine, now.machine):
+        yield subject, ("kernel", words, None)
 
 
 def _key(gpu: Gpu) -> str:
