@@ -58,7 +58,8 @@ def gpu_users(host: Host, gpus: Sequence[Gpu]) -> GpuUsers:
     for gpu in gpus:
         memory = {**held.get(gpu.index, {}), **_listed(gpu)}
         opened = {one.pid for one in listed if _opens(one, gpu, alone)}
-        users = [_user(pid, holders.get(pid), memory.get(pid)) for pid in {*memory, *opened}]
+        named = {pid: one for pid, one in holders.items() if pid in opened or _computes(one, gpu)}
+        users = [_user(pid, named.get(pid), memory.get(pid)) for pid in {*memory, *opened}]
         found[gpu.index] = tuple(sorted(users, key=lambda one: (-(one.vram_bytes or 0), one.pid)))
     return GpuUsers(found, hidden, "" if answer.ok else answer.in_words)
 
@@ -95,6 +96,16 @@ def _listed(gpu: Gpu) -> dict[int, int | None]:
     """What the vendor's tool lists."""
     each = value_or(gpu.processes, ())
     return {one.pid: value_or(one.vram_bytes, None) for one in each if one.pid is not None}
+
+
+def _computes(holder: GpuHolderLine, gpu: Gpu) -> bool:
+    """Whether a process has the driver's own node open. In a container KFD and nvidia-smi number the host's processes:
+
+    one that holds memory there and has nothing open here is another one with the same number.
+    """
+    if gpu.vendor == "nvidia":
+        return any(node.startswith("/dev/nvidia") for node in holder.nodes)
+    return "/dev/kfd" in holder.nodes
 
 
 def _opens(holder: GpuHolderLine, gpu: Gpu, alone: bool) -> bool:

@@ -56,3 +56,17 @@ def test_nvidia_lists_its_own_and_device_numbers_tell_only_where_there_is_one_gp
 def test_a_list_that_nobody_gave_is_not_an_empty_one() -> None:
     found = gpu_users(whole({}), [amd_gpu()])
     assert found.by_gpu == {0: ()} and found.why
+
+
+def test_a_number_of_the_host_is_not_a_process_of_this_container() -> None:
+    """KFD numbers the processes of the host; one here with that number and no node of the driver open is another."""
+    host = whole(
+        {
+            "holders gpu": "31 60 /dev/dri/renderD129 desktop",
+            f"list {_KFD}/*": f"{_KFD}/31",
+            f"read {_KFD}/31/vram_51234": str(_GIB),
+        }
+    )
+    found = gpu_users(host, [_amd(0, 51234), _amd(1, 51235)])  # type: ignore[list-item]
+    assert found.by_gpu[0] == (GpuUser(31, "", None, _GIB),)
+    assert found.by_gpu[1] == (GpuUser(31, "desktop", 60),)
