@@ -115,7 +115,7 @@ def _refused(messages: list[Message], module: str) -> Finding:
                 effective="reboot",
             ),
             confidence="certain",
-            explains=_EXPLAINS,
+            explains=(*_EXPLAINS, "nvidia-smi-failed"),
         )
     other = "Exec format error" in why or "Unknown symbol" in why or "Invalid argument" in why
     return error(
