@@ -7,6 +7,7 @@ from dataclasses import replace
 from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, event, judge, k, log, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
+from tests.text_kit import diagnosed
 
 CHECK = "driver-not-loaded-message"
 ROCM = "ROCk module is NOT loaded, possibly no GPU devices"
@@ -26,6 +27,17 @@ def test_nvidia() -> None:
 def test_secure_boot() -> None:
     found = finding_of(CHECK, "modprobe: ERROR: could not insert 'amdgpu': Key was rejected by service")
     assert found is not None and "Secure Boot" in found.message and found.confidence == "certain"
+
+
+def test_a_refused_module_is_why_nvidia_smi_fails() -> None:
+    text = (
+        "All updates are installed, and nothing works while secure boot is enabled.\n\n$ nvidia-smi\n"
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA "
+        "driver is installed and running.\n\n$ sudo modprobe nvidia\n"
+        "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\n"
+    )
+    first = diagnosed(text).causes[0]
+    assert first.cause == "kernel-module-not-loaded" and "Secure Boot" in first.message
 
 
 def test_wsl_and_containers_mean_something_else() -> None:

@@ -31,6 +31,7 @@ _COUNTERS = {
     table: [(row["kind"], one) for row, text in _texts(table) for one in words(text.get("counter"))]
     for table in _TABLES
 }
+_SPOKEN = ("own wording", "own list", "wording of", "name of", "names of")
 _of_each_table = pytest.mark.parametrize("table", _TABLES)
 
 
@@ -57,6 +58,15 @@ def test_examples_are_recognised(table: str) -> None:
 @pytest.mark.parametrize("table", [name for name, found in _COUNTERS.items() if found])
 def test_counter_examples_are_not(table: str) -> None:
     assert [(kind, counter) for kind, counter in _COUNTERS[table] if kind in _kinds(counter)] == []
+
+
+@_of_each_table
+def test_each_row_says_whether_its_source_was_read(table: str) -> None:
+    marks = [(row["kind"], one["verified"]) for row, text in _texts(table) for one in (row, text) if "verified" in one]
+    assert [one for one in marks if not (isinstance(one[1], bool) or one[1] == "words")] == []
+    # Words of people are no claim about a program: such a row names none.
+    spoken = [row for row in load_table(table)["messages"] if row.get("verified") == "words"]
+    assert [row["kind"] for row in spoken if not row["source"].startswith(_SPOKEN)] == []
 
 
 def test_kinds_are_named_once() -> None:
