@@ -32,8 +32,8 @@ def test_secure_boot() -> None:
 def test_a_refused_module_is_why_nvidia_smi_fails() -> None:
     text = (
         "All updates are installed, and nothing works while secure boot is enabled.\n\n$ nvidia-smi\n"
-        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA "
-        "driver is installed and running.\n\n$ sudo modprobe nvidia\n"
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+        "NVIDIA driver is installed and running.\n\n$ sudo modprobe nvidia\n"
         "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\n"
     )
     first = diagnosed(text).causes[0]
