@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.own.smoke_results import Layer
+from rocdoctor.train.smoke.judge.last_words import device_fault, waited_in_vain
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
@@ -30,13 +31,15 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
 
     ``broken`` are the ranks of ``ranks`` that gave no verdict on numbers.
     """
-    died = sorted((one for one in broken if one.ended and one.result is None), key=lambda one: one.ended_at)
+    gave_up = [one for one in broken if _gave_up(one)]
+    lost = (one for one in broken if one.ended and one.result is None and one not in gave_up)
+    died = sorted(lost, key=lambda one: (not device_fault(one.log), one.ended_at))
     own = sorted(
         (one for one in broken if one.result is not None and kind_of(one) not in ("victim", "unsupported")),
         key=lambda one: one.at,
     )
     silent = [one for one in broken if one.silent]
-    others = [one for one in broken if one.result is not None and one not in own]
+    others = [one for one in broken if one.result is not None and one not in own] + gave_up
     found: list[Suspicion] = []
     mismatch = _mismatch(ranks)
     # Several C++ errors abort a process although its partner is the one that sent something else.
@@ -53,7 +56,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     if died:
         found.append(_died(died))
     gone = [one for one in ranks if state_of(one) == "fail"] or [one for one in ranks if state_of(one) == "pass"]
-    waiting = [one for one in broken if (one.silent and waits(one.stack)) or kind_of(one) == "victim"]
+    waiting = [one for one in broken if (one.silent and waits(one.stack)) or kind_of(one) == "victim"] + gave_up
     if all(waits(one.stack) for one in silent):  # else somebody is outside all of them, and the chain ends there
         found += _elsewhere(waiting, ranks)
     if gone and all(waits(one.stack) for one in silent):
@@ -65,7 +68,8 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         alike = len(behind) == len(ranks) and len({waits(one.stack) for one in silent}) == 1
         found.append(_nobody(silent, ranks) if alike else _silent(behind, ranks))
     if others:
-        words = f"every rank waited for the others in vain{where_text(others[0])}: {said(others[0])}"
+        how = said(others[0]) or waited_in_vain(others[0].log)
+        words = f"every rank waited for the others in vain{where_text(others[0])}: {how}"
         cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
         if cut:  # a rank that gives up closes its connections, and one that ends does not go unseen
             words += "; no rank had ended, so a firewall, or another program that reached its port, may have cut it"
@@ -73,9 +77,17 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     return found
 
 
+def _gave_up(one: RankRecord) -> bool:
+    """A library ended it because others did not come: it is a victim, however it ended."""
+    return one.ended and one.result is None and one.exit_signal == signal.SIGABRT and bool(waited_in_vain(one.log))
+
+
 def _died(died: Sequence[RankRecord]) -> Suspicion:
     first = died[0]
     layer: Layer = "framework"
+    fault = device_fault(first.log)
+    if fault:
+        return [first], "device", f"{ranks_text([first])} was ended by its GPU's runtime{where_text(first)}: {fault}"
     if first.exit_signal is None:
         how = f"ended with exit status {first.exit_status} before the test was done"
     else:

@@ -18,6 +18,7 @@ from typing import Any
 
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.polling import readable
 from rocdoctor.train.smoke.run import processes
@@ -212,7 +213,7 @@ class Local:
                 "note": board.read(str(self._here / "board"), rank),
                 "process_state": states.get(rank, ""),
                 "stack": stacks.get(rank, ""),
-                "log": processes.tail(self._here / f"rank{rank}.log", 12),
+                "log": processes.tail(self._here / f"rank{rank}.log", 12, TELLING),
             }
         memory = sum(filter(None, (processes.pss_bytes(one.pid) for one in self._ranks)))
         return {"ranks": found, "memory_bytes": memory}

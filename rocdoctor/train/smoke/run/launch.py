@@ -24,7 +24,7 @@ from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, S
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
-from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord
+from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord, wait_of_ranks_s
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
 from rocdoctor.train.smoke.worker import board, whereabouts
 from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, Mode
@@ -113,7 +113,7 @@ def _prepare(mode: Mode, launch: Launch, place: LaunchPlace, folder: Path) -> La
         "backend": place.backend,
         "device": place.device,
         "folder": str(folder),
-        "timeout_s": place.limit_s / 2,
+        "timeout_s": wait_of_ranks_s(place.backend, place.limit_s),
         "limit_s": place.limit_s,
     }
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")

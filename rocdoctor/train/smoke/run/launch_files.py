@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.run.pool import RankRecord
 from rocdoctor.train.smoke.run.processes import tail
 from rocdoctor.train.smoke.worker import board, whereabouts
@@ -97,9 +98,9 @@ def records(world: int, folder: Path, seen: SeenLaunch) -> list[RankRecord]:
         elif files.ended is not None:
             one.exit_status, one.exit_signal = files.ended.get("status"), files.ended.get("signal")
             one.ended_at = float(files.ended["at"])
-            one.log = tail(place / f"rank{rank}.log", 12)
+            one.log = tail(place / f"rank{rank}.log", 12, TELLING)
         else:  # still there at the deadline, or ended by the launcher meanwhile
             one.silent, one.process_state = True, files.process_state
             one.stack = whereabouts.told(str(place), rank)
-            one.log = tail(place / f"rank{rank}.log", 12)
+            one.log = tail(place / f"rank{rank}.log", 12, TELLING)
     return found

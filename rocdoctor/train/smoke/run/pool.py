@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.host.live.trust import private_folder
+from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.judge.late_rank import EVERY_S, FIRST_LOOK_S, Lateness
 from rocdoctor.train.smoke.run.machine_trouble import (
     address_space,
@@ -42,6 +43,15 @@ _AFTER_FAILURE_S = 1.0
 _STACK_S = 0.5
 # A machine that is shared by many gives a rank a quarter of what an idle one does; beyond that something else is wrong.
 _MOST_STRETCHED = 4.0
+# gloo raises an error in a rank that waits too long, which tells where it stood. torch's watchdog for NCCL and RCCL
+# ends such a rank (ProcessGroupNCCL.cpp, ``ncclCommWatchdog``), and that is each but the one that hangs: so the
+# runner's own deadline must come first, stretched and of the slowest mode.
+_WATCHDOG_S = 4 * 3600.0
+
+
+def wait_of_ranks_s(backend: str, limit_s: float) -> float:
+    """How long a collective may take before its back end gives up, for modes that may take ``limit_s``."""
+    return _WATCHDOG_S if backend == "nccl" else limit_s / 2
 
 
 class PoolError(Exception):
@@ -255,7 +265,7 @@ class Pool:
             one.note = board.read(str(self._place / "board"), rank)
             one.late_s, one.late_in = lateness.seconds.get(rank, 0.0), lateness.places.get(rank, "")
             if one.ended or one.silent:
-                one.log = tail(self._place / f"rank{rank}.log", 12)
+                one.log = tail(self._place / f"rank{rank}.log", 12, TELLING)
         lost = server or any((one.result or {}).get("state", "crashed") == "crashed" for one in self._ranks.values())
         machine = self._trouble(mode) if lost else ""
         return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline, server, machine)

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rocdoctor.host.live.patience import each_within, within
@@ -130,10 +130,11 @@ def pss_bytes(pid: int) -> int | None:
     return seen[0] if seen else None
 
 
-def tail(path: Path, lines: int = 3) -> str:
-    """The last lines of a file, bounded."""
+def tail(path: Path, lines: int = 3, keep: Collection[str] = ()) -> str:
+    """The last lines of a file, bounded, after earlier ones that hold one of ``keep`` (lower case)."""
     with contextlib.suppress(OSError), path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - 8192))
+        stream.seek(max(0, path.stat().st_size - (65536 if keep else 8192)))
         words = [line for line in stream.read().decode("utf-8", errors="replace").splitlines() if line.strip()]
-        return "\n".join(line[:300] for line in words[-lines:])
+        kept = [line for line in words[:-lines] if any(one in line.lower() for one in keep)]
+        return "\n".join(line[:300] for line in (*kept[:4], *words[-lines:]))
     return ""

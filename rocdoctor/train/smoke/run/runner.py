@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
-from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
+from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, wait_of_ranks_s
 from rocdoctor.train.smoke.run.protocols import forced
 from rocdoctor.train.smoke.worker import locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
@@ -114,7 +114,8 @@ def run_modes(
 
 def _start(pool: Ranks, setting: RunSetting, variables: dict[str, str] | None = None) -> ModeRecord:
     more = (variables,) if variables and isinstance(pool, Pool) else ()
-    return pool.start(setting.world, setting.backend, setting.device, setting.limit_s / 2, setting.limit_s, *more)
+    wait_s = wait_of_ranks_s(setting.backend, setting.limit_s)
+    return pool.start(setting.world, setting.backend, setting.device, wait_s, setting.limit_s, *more)
 
 
 # Modes that are one exchange: what a library does with it depends on the protocol that it chooses.

@@ -1,0 +1,107 @@
+"""Who is named when ranks on GPUs are lost: from records alone, with the words that libraries are known to print.
+
+The words: ProcessGroupNCCL.cpp of pytorch/pytorch (``checkTimeout``, ``handleException``), runtime.cpp of
+ROCm/ROCR-Runtime (``VMFaultHandler`` and what it prints after it), read 2026-11-28.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.train.smoke.judge.last_words import TELLING
+from rocdoctor.train.smoke.judge.verdicts import judge
+from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord, wait_of_ranks_s
+from rocdoctor.train.smoke.run.processes import tail
+from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S
+from rocdoctor.train.smoke.worker.mode import all_modes
+
+_TIMEOUT = (
+    "[rank{0}]:[E1128 ProcessGroupNCCL.cpp:1899] [PG ID 0 Rank {0}] Process group watchdog thread "
+    "terminated with exception: [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, "
+    "OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=60000) ran for 60021 milliseconds before timing out."
+)
+_FAULT = (
+    "Memory access fault by GPU node-3 (Agent handle: 0x55d0) on address 0x7f00. Reason: Page not present or "
+    "supervisor privilege."
+)
+_FRAMES = "\n".join(f"frame #{number}: <unknown function> + 0x9caa4 (in libc.so.6)" for number in range(30))
+
+
+def _gave_up(rank: int, at: float = 1.0, seq: int = 7) -> RankRecord:
+    note = {"seq": seq, "call": "all_reduce float32[4]", "mark": "step 0"}
+    log = _TIMEOUT.format(rank)
+    return RankRecord(rank, gpu=f"0000:0{rank}:00.0", exit_signal=signal.SIGABRT, ended_at=at, log=log, note=note)
+
+
+def _silent(rank: int, frame: str, seq: int = 7) -> RankRecord:
+    note = {"seq": seq, "call": "all_reduce float32[4]", "mark": "step 0"}
+    stack = f'  File "{frame.partition(":")[0]}", line 9 in {frame.partition(":")[2]}'
+    return RankRecord(rank, silent=True, process_state="S", stack=stack, note=note)
+
+
+_SYNC = "/venv/torch/cuda/__init__.py:synchronize"
+_COPY = "/opt/rocdoctor/train/smoke/worker/compare.py:_plain"
+_ELSEWHERE = "/home/a/model.py:forward"
+
+
+def test_a_rank_that_the_watchdog_ended_is_the_victim_of_the_one_that_hangs() -> None:
+    ranks = (_gave_up(0, 1.0), _gave_up(1, 1.1), _silent(2, _ELSEWHERE, seq=6), _gave_up(3, 1.2))
+    found = judge(ModeRecord("mode", 60.0, ranks))
+    assert (found.state, found.named) == ("crashed", (2,)), found.message
+    assert "gave no answer" in found.message
+
+
+def test_what_killed_a_rank_weighs_more_than_watchdogs_that_waited_for_it() -> None:
+    dead = RankRecord(2, exit_signal=signal.SIGSEGV, ended_at=9.0)
+    assert judge(ModeRecord("mode", 60.0, (_gave_up(0), _gave_up(1), dead))).named == (2,)
+
+
+def test_a_rank_that_left_a_collective_out_is_named_when_watchdogs_end_the_others() -> None:
+    done = RankRecord(2, result={"state": "pass", "errors": {}, "tolerances": {}})
+    found = judge(ModeRecord("mode", 60.0, (_gave_up(0), _gave_up(1), done)))
+    assert found.named == (2,)
+    assert "left out a collective" in found.message
+
+
+def test_where_all_waited_in_vain_no_single_rank_is_accused() -> None:
+    found = judge(ModeRecord("mode", 60.0, (_gave_up(0), _gave_up(1))))
+    assert (found.layer, found.named) == ("collectives", (0, 1))
+    assert "OpType=ALLREDUCE" in found.message
+
+
+@pytest.mark.parametrize("frame", [_SYNC, _COPY])
+def test_ranks_that_wait_for_their_gpu_are_not_taken_for_the_one_that_is_elsewhere(frame: str) -> None:
+    ranks = (_silent(0, frame), _silent(1, frame), _silent(2, _ELSEWHERE), _silent(3, frame))
+    assert judge(ModeRecord("mode", 120.0, ranks, True)).named == (2,)
+
+
+def test_a_memory_fault_is_the_gpus_although_much_is_printed_after_it(tmp_path: Path) -> None:
+    log = tmp_path / "rank1.log"
+    log.write_text(f"before\n{_FAULT}\nNearby memory map:\n{_FRAMES}\nAborted\n")
+    words = tail(log, 12, TELLING)
+    assert _FAULT in words and "frame #29" in words and "frame #2:" not in words
+    dead = RankRecord(1, gpu="0000:43:00.0", exit_signal=signal.SIGABRT, ended_at=2.0, log=words)
+    # Another rank was ended before it, for a reason that its log does not tell: the fault tells more.
+    other = RankRecord(0, exit_signal=signal.SIGABRT, ended_at=1.0, log="terminate called")
+    found = judge(ModeRecord("mode", 3.0, (other, dead)))
+    assert (found.named, found.layer) == ((1,), "device")
+    assert "rank 1 (GPU 0000:43:00.0) was ended by its GPU's runtime" in found.message
+    assert "Memory access fault by GPU node-3" in found.message
+
+
+def test_a_watchdog_that_ends_a_rank_for_a_fault_of_its_gpu_makes_it_no_victim() -> None:
+    words = (
+        "Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered"
+    )
+    dead = RankRecord(1, exit_signal=signal.SIGABRT, ended_at=2.0, log=f"{words}\n{_TIMEOUT.format(1)}")
+    found = judge(ModeRecord("mode", 3.0, (_gave_up(0), dead)))
+    assert (found.named, found.layer) == ((1,), "device")
+
+
+def test_no_watchdog_comes_before_the_deadline() -> None:
+    slowest = max(one.slow for one in all_modes())
+    assert wait_of_ranks_s("nccl", GPU_LIMIT_S) > 4 * GPU_LIMIT_S * slowest
+    assert wait_of_ranks_s("gloo", CPU_LIMIT_S) < CPU_LIMIT_S
