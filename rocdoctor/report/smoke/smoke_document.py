@@ -88,6 +88,8 @@ def _run(run: SmokeRun) -> Iterator[Block]:
         for one in run.modes:
             if one.state in ("not-applicable", "unknown"):
                 yield Para(f"{name_of(one)}: not tested: {one_line(one.message)}", "", "  ", item=True)
+            elif one.state == "pass" and one.message:
+                yield Para(f"{name_of(one)}: {one_line(one.message)}", "", "  ", item=True)
         if run.untested:
             yield Para(f"Not covered by this run: {', '.join(map(one_line, run.untested))}.")
     yield GAP

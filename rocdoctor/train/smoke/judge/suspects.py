@@ -18,6 +18,7 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration",
     "space": "configuration",
     "port": "configuration",
+    "busy": "configuration",
     "device": "device",
     "collective": "collectives",
     "lost-node": "",

@@ -16,6 +16,7 @@ from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, S
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.references import odd_references
+from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
 from rocdoctor.train.smoke.judge.suspects import suspicions
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.worker.compare import closeness, order_of
@@ -40,7 +41,7 @@ def judge(record: ModeRecord) -> ModeResult:
         return _odd(record, odd)
     if all(state == "pass" for state in states):
         late = [one for one in ranks if one.late_s]
-        return _late(record, late) if late else _result(record, "pass", "")
+        return _late(record, late) if late else _result(record, "pass", slow_gpus(ranks))
     if "crashed" in states:
         return _crashed(record)
     if "fail" in states:

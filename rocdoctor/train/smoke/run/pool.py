@@ -24,6 +24,7 @@ from typing import Any
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.judge.late_rank import EVERY_S, FIRST_LOOK_S, Lateness
+from rocdoctor.train.smoke.run.kernel_caches import compiling
 from rocdoctor.train.smoke.run.machine_trouble import (
     address_space,
     address_space_limit,
@@ -233,7 +234,7 @@ class Pool:
         self, mode: str, limit_s: float, began: float, on_rank: Callable[[int, str], None] | None = None
     ) -> ModeRecord:
         deadline = until = began + limit_s
-        self._kills = oom_kills()
+        self._kills, began_s = oom_kills(), time.time()
         lateness, starved = Lateness(self._place, self._pids), Starved(self._pids, limit_s * (_MOST_STRETCHED - 1.0))
         looks = mode != "start" and self._plan.get("device") == "cpu"
         next_look = began + FIRST_LOOK_S
@@ -268,7 +269,11 @@ class Pool:
                 one.log = tail(self._place / f"rank{rank}.log", 12, TELLING)
         lost = server or any((one.result or {}).get("state", "crashed") == "crashed" for one in self._ranks.values())
         machine = self._trouble(mode) if lost else ""
-        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline, server, machine)
+        late = time.monotonic() >= deadline
+        if late and not machine and not server and self._plan.get("device") != "cpu":
+            own = {"TORCHINDUCTOR_CACHE_DIR": str(self._folder / "inductor")}
+            machine = compiling({**own, **self.surroundings}, began_s, limit_s)
+        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), late, server, machine)
 
     def _trouble(self, mode: str) -> str:
         """What is wrong with the machine, now that something was lost."""

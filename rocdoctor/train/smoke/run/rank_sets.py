@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rocdoctor.train.smoke.run import gpu_notes
 from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S, RunSetting
 
 MAX_WORLD = 64
@@ -47,7 +48,10 @@ def plan(
         ranks = world or min(count, _MAX_DEFAULT_WORLD)
         untested = () if ranks > 1 else ("links between GPUs",)
         notes = () if world or ranks == count else (f"{count - ranks} of {count} GPUs are left out: ask with --world",)
-        return [RunSetting(ranks, "nccl", "cuda", limit, untested, notes)]
+        whole, chosen = gpu_notes.partitions(gpus), gpu_notes.one_of_each(gpus, ranks)
+        if whole:
+            notes = (f"torch's {count} GPUs are partitions of {whole}", *notes)
+        return [RunSetting(ranks, "nccl", "cuda", limit, untested, notes, chosen)]
     if backend == "nccl":
         return [RunSetting(world or count, "nccl", "cuda", limit, ("links between GPUs",) if count == 1 else ())]
     return _sharing(hello, count, world, backend, library, limit)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun
-from rocdoctor.train.smoke.run.pool import Pool
+from rocdoctor.train.smoke.run import gpu_notes
+from rocdoctor.train.smoke.run.pool import Pool, PoolError
 from rocdoctor.train.smoke.run.rank_sets import plan
 from rocdoctor.train.smoke.run.runner import modes_named, run_modes
 
@@ -81,6 +82,12 @@ def request_of(question: str) -> Request:
 _NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures", "soak"))
 
 
+_OPENED = (
+    "something that Python runs at its start (a .pth file, sitecustomize, a package that loads itself into torch) has "
+    "opened the GPU: the ranks are forked and could not use it. Take it away, or test without GPUs: --device cpu"
+)
+
+
 def perform(
     request: Request,
     interpreter: str,
@@ -98,6 +105,8 @@ def perform(
     modes = () if request.no_modes else modes_named(request.modes, request.full)
     began = time.monotonic()
     with Pool(interpreter, surroundings) as pool:
+        if pool.hello.get("opened") and request.device != "cpu":
+            raise PoolError(_OPENED)
         gpus: list[dict[str, object]] = []
         notes: tuple[str, ...] = ()
         if request.device != "cpu" and (pool.hello.get("hip") or pool.hello.get("cuda")):
@@ -105,6 +114,7 @@ def perform(
             gpus = seen["gpus"]
             if seen.get("error"):
                 notes = (f"torch cannot use a GPU: {seen['error']}",)
+            notes += gpu_notes.hidden(pool.surroundings, bool(pool.hello.get("hip")), len(gpus)) + gpu_notes.busy(gpus)
         settings = plan(pool.hello, gpus, request.world, request.backend, request.device, request.deadline_s)
         before_s = time.monotonic() - began  # importing torch: the user waits for it too
         runs = [run_modes(pool, one, modes, told, notes) for one in settings] if modes else []

@@ -13,7 +13,7 @@ from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, wait_of_ranks_s
 from rocdoctor.train.smoke.run.protocols import forced
-from rocdoctor.train.smoke.worker import locate
+from rocdoctor.train.smoke.worker import device_choice, locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 
 CPU_LIMIT_S, GPU_LIMIT_S = 30.0, 120.0
@@ -29,6 +29,7 @@ class RunSetting:
     limit_s: float = CPU_LIMIT_S
     untested: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    gpus: tuple[int, ...] = ()  # their numbers for torch, where that are not the first ones
 
 
 class Ranks(Protocol):
@@ -96,6 +97,9 @@ def run_modes(
             if isinstance(pool, Pool) and setting.backend == "nccl" and _by_protocol(mode, found):
                 again = partial(_start, pool, setting)
                 found, up = forced(found, pool, again, setting.limit_s * mode.slow), False
+            if mode.leaves and setting.device != "cpu" and isinstance(pool, Pool):
+                pool.stop_ranks()
+                up = False
         results.append(found)
         tell("done", mode.name, -1, found.state)
     pool.stop_ranks()
@@ -113,6 +117,9 @@ def run_modes(
 
 
 def _start(pool: Ranks, setting: RunSetting, variables: dict[str, str] | None = None) -> ModeRecord:
+    variables = dict(variables or {})
+    if setting.gpus:
+        variables[device_choice.NUMBERS] = ",".join(map(str, setting.gpus))
     more = (variables,) if variables and isinstance(pool, Pool) else ()
     wait_s = wait_of_ranks_s(setting.backend, setting.limit_s)
     return pool.start(setting.world, setting.backend, setting.device, wait_s, setting.limit_s, *more)

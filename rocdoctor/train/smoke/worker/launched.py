@@ -24,8 +24,9 @@ from typing import Any
 from . import board as boards
 from . import guard, watch, whereabouts
 from .context import Context
+from .device_choice import choose, pci_address
 from .mode import all_modes
-from .rank import RankJob, bind_to_parent, pci_address, quiet, run
+from .rank import RankJob, bind_to_parent, quiet, run
 
 # (rank, number of ranks) as launchers tell it; a process that nobody tells anything is alone.
 _PLACES = (("RANK", "WORLD_SIZE"), ("HOROVOD_RANK", "HOROVOD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
@@ -50,9 +51,8 @@ class LaunchedContext(Context):
     def form(self) -> None:
         """Form the process group as a user's program does: the launcher has said where."""
         dist = self.torch.distributed
-        backend = "cpu:gloo,cuda:nccl" if self.backend == "nccl" else self.backend
         self.mark("forming the process group")
-        dist.init_process_group(backend, timeout=datetime.timedelta(seconds=self.timeout_s))
+        dist.init_process_group(self.backend, timeout=datetime.timedelta(seconds=self.timeout_s))
         self.joined("the launcher")
 
     def joined(self, who: str) -> None:
@@ -162,11 +162,7 @@ def _context(torch: Any, job: RankJob, plan: dict[str, Any], board: boards.Board
     random.seed(0)
     device = torch.device("cpu")
     if job.device != "cpu":
-        number = job.rank % torch.cuda.device_count()
-        torch.cuda.set_device(number)
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
-        device = torch.device("cuda", number)
+        device = choose(torch, job.rank)
     context = LaunchedContext(torch, job.rank, job.world, device, job.backend, str(plan["base"]), board, {})
     context.attempt = attempt
     context.timeout_s = job.timeout_s

@@ -73,10 +73,11 @@ class Mode:
     ``objects``: ranks unpickle what others send, so over several nodes it runs only where it is named.
     ``min_world``: fewer ranks are not applicable. ``slow``: how many times the usual deadline it may take.
     ``launch``: the ranks are not those of the pool but started by another launcher; ``run`` is the program of one rank
-    all the same and gets a LaunchedContext.
+    all the same and gets a LaunchedContext. ``leaves``: on GPUs it leaves memory or contexts that only the end of a
+    process gives back, so the ranks after it are new ones.
     """
 
-    __slots__ = ("full", "launch", "min_world", "name", "objects", "proof", "run", "slow", "title")
+    __slots__ = ("full", "launch", "leaves", "min_world", "name", "objects", "proof", "run", "slow", "title")
 
     def __init__(
         self,
@@ -90,6 +91,7 @@ class Mode:
         slow: float = 1.0,
         launch: Launch | None = None,
         objects: bool = False,
+        leaves: bool = False,
     ) -> None:
         self.name = name
         self.title = title
@@ -100,6 +102,7 @@ class Mode:
         self.slow = slow
         self.launch = launch
         self.objects = objects
+        self.leaves = leaves
 
 
 def all_modes() -> tuple[Mode, ...]:

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import figures, guard, locate, watch, whereabouts
+from . import device_choice, figures, guard, locate, watch, whereabouts
 from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
@@ -51,6 +51,10 @@ _UNSUPPORTED = (
     "unsupported device type",
     "cannot use reduceop",
 )
+
+
+# What CUDA says of a GPU that another process has for itself (compute mode), and HIP of one that it may not open.
+_BUSY = ("busy or unavailable", "devicesunavailable", "device_unavailable")
 
 
 class RankJob:
@@ -157,34 +161,22 @@ def join(torch: Any, job: RankJob, board: boards.Board) -> Any:
     if job.device == "cpu":
         device, seen = torch.device("cpu"), None
     else:
-        number = job.local % torch.cuda.device_count()
-        torch.cuda.set_device(number)
-        device, seen = torch.device("cuda", number), pci_address(torch, number)
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
-    backend = "cpu:gloo,cuda:nccl" if job.backend == "nccl" else job.backend
+        device = device_choice.choose(torch, job.local)
+        seen = device_choice.pci_address(torch, device.index)
     board.mark("forming the process group")
     timeout = datetime.timedelta(seconds=job.timeout_s)
     if job.joined:
-        dist.init_process_group(backend, timeout=timeout)  # from the launcher's environment
+        dist.init_process_group(job.backend, timeout=timeout)  # from the launcher's environment
     else:
         store = dist.FileStore(  # type: ignore[attr-defined, unused-ignore]
             os.path.join(job.folder, "store"), job.world
         )
-        dist.init_process_group(backend, store=store, rank=job.rank, world_size=job.world, timeout=timeout)
+        dist.init_process_group(job.backend, store=store, rank=job.rank, world_size=job.world, timeout=timeout)
     board.mark("first collective")
     dist.all_reduce(torch.ones(1, device=device))
     if device.type == "cuda":
         torch.cuda.synchronize()
     return device, seen
-
-
-def pci_address(torch: Any, number: int) -> str | None:
-    """The PCI address of a GPU as torch names it (torch 2.8 and later), else None."""
-    found = torch.cuda.get_device_properties(number)
-    if not hasattr(found, "pci_bus_id"):
-        return None
-    return f"{getattr(found, 'pci_domain_id', 0):04x}:{found.pci_bus_id:02x}:{found.pci_device_id:02x}.0"
 
 
 def run(torch: Any, function: Callable[[Context], None], context: Context) -> dict[str, Any]:
@@ -233,6 +225,8 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         kind = "victim"
     elif "no space left" in low or "bus error" in low or "shared memory" in low:
         kind = "space"
+    elif any(part in low for part in _BUSY):
+        kind = "busy"
     elif "hip error" in low or "cuda error" in low or "cudnn" in low or "miopen" in low:
         kind = "device"
     elif "nccl" in low or "gloo" in low or "detected mismatch between collectives" in low:

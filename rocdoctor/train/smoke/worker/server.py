@@ -217,7 +217,7 @@ class Server:
 def _gpus() -> dict[str, Any]:
     import torch  # type: ignore[import-not-found, unused-ignore]
 
-    from .rank import pci_address
+    from .device_choice import pci_address
 
     try:
         if not torch.cuda.is_available():
@@ -234,11 +234,20 @@ def _gpus() -> dict[str, Any]:
                     "capability": f"{one.major}.{one.minor}" if not torch.version.hip else None,
                     "memory_bytes": one.total_memory,
                     "units": one.multi_processor_count,
+                    **_free(torch, number),
                 }
             )
     except Exception as error:
         return {"gpus": [], "error": f"{type(error).__name__}: {error}"[:400]}
     return {"gpus": found, "error": ""}
+
+
+def _free(torch: Any, number: int) -> dict[str, Any]:
+    """Free memory of a GPU before anything of ours is on it, or why it cannot be opened."""
+    try:
+        return {"free_bytes": torch.cuda.mem_get_info(number)[0]}
+    except Exception as error:
+        return {"refused": " ".join(f"{error}".split())[:200] or type(error).__name__}
 
 
 def _hello() -> dict[str, Any]:
@@ -273,6 +282,8 @@ def _hello() -> dict[str, Any]:
         "python": sys.version.split()[0],
         "nccl": dist.is_nccl_available(),
         "gloo": bool(gloo()),
+        # Something that Python ran at its start has opened a GPU: no fork of this process could use it.
+        "opened": bool(torch.cuda.is_initialized()),  # type: ignore[no-untyped-call, unused-ignore]
         "absent": absent,
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .. import plain
+from .. import device_choice, plain
 from ..context import Context
 from ..mode import Mode
 from ..operations import known_answers, operations
@@ -26,6 +26,11 @@ _LIMITS = {
         1.6e-2, "products of 8-bit matrices (GPUs)", _ROUNDED + "the result is bfloat16; not measured so far"
     ),
 }
+_LIMITS["tf32"] = Tolerance(
+    5e-3,
+    "products in fp32 with TF32 allowed (GPUs)",
+    _ROUNDED + "TF32 keeps as many bits as float16; not measured so far",
+)
 _TWICE = "a gradient is one more product of rounded values: "
 _OF_GRADIENTS = {
     kind: _LIMITS[kind].times(2, f"gradients in {kind}", _TWICE + f"{seen} was seen on a CPU")
@@ -38,6 +43,7 @@ _SHORT = Tolerance(
 )
 _PATTERNS = (0, -1, 0x55555555, -0x55555556)
 _PIECE_BYTES = 256 << 20
+_PACE_SIZE, _PACE_TIMES = 2048, 7
 
 
 def compute(context: Context) -> None:
@@ -80,6 +86,9 @@ def compute(context: Context) -> None:
     _exact_products(context)
     if context.device.type == "cpu":
         _two_threads(context)
+    else:
+        _tf32(context)
+        _pace(context)
     _fp8(context, skipped)
     _whole_numbers(context)
     if skipped:
@@ -144,6 +153,44 @@ def _two_threads(context: Context) -> None:
     context.check("local", "softmax with two threads", scaled, exact, tolerance=_SHORT, step=context.marks)
 
 
+def _tf32(context: Context) -> None:
+    """Products in fp32 as many jobs allow them on GPUs: inputs rounded to 10 bits of mantissa, sums in fp32."""
+    torch = context.torch
+    generator = torch.Generator().manual_seed(31)
+    whole = [torch.randint(-2, 3, shape, generator=generator).double() for shape in ((129, 512), (512, 65))]
+    any_two = [torch.randn(shape, generator=generator) for shape in ((257, 384), (384, 129))]
+    context.mark("products in fp32, TF32 allowed")
+    before = torch.backends.cuda.matmul.allow_tf32
+    device_choice.allow_tf32(torch, True)
+    try:
+        exact, rounded = (
+            one.float().to(context.device) @ two.float().to(context.device) for one, two in (whole, any_two)
+        )
+    finally:
+        device_choice.allow_tf32(torch, before)
+    name = "product of whole numbers, TF32 allowed"
+    context.check("local", name, exact, whole[0] @ whole[1], tolerance=0.0, step=context.marks)
+    wanted = any_two[0].double() @ any_two[1].double()
+    context.check("local", "product, TF32 allowed", rounded, wanted, tolerance=_LIMITS["tf32"], step=context.marks)
+
+
+def _pace(context: Context) -> None:
+    """How long one product takes on this GPU, for a comparison with equal ones; kernels are there by now."""
+    torch, times = context.torch, []
+    square = torch.ones(_PACE_SIZE, _PACE_SIZE, dtype=torch.bfloat16, device=context.device)
+    context.mark("pace")
+    for _ in range(_PACE_TIMES):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(4):
+            square @ square
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) / 4)
+    context.facts["pace_ms"] = sorted(times)[_PACE_TIMES // 2]
+    context.facts["gpu"] = str(torch.cuda.get_device_properties(context.device.index).name)
+
+
 def _fp8(context: Context, skipped: list[str]) -> None:
     """A product of two 8-bit matrices, in the type that this GPU has (gfx942 has its own)."""
     torch = context.torch
@@ -196,8 +243,11 @@ def _whole_numbers(context: Context) -> None:
 def memory(context: Context) -> None:
     """Write patterns and a row of addresses into most of the free memory, read them back."""
     torch = context.torch
-    pieces = max(1, _room(context) // _PIECE_BYTES)
-    words = min(_PIECE_BYTES, _room(context)) // 4
+    room = _room(context)
+    size = min(_PIECE_BYTES, room // 8) if context.device.type == "cuda" else _PIECE_BYTES
+    # Addresses, and what is compared with, take up to three pieces more.
+    pieces = max(1, room // size - 3)
+    words = min(size, room) // 4
     held = []
     for number in range(pieces):
         context.mark(f"memory, piece {number + 1} of {pieces}")
@@ -212,13 +262,16 @@ def memory(context: Context) -> None:
             one.fill_(pattern)
         for number, one in enumerate(held):
             context.mark(f"pattern {pattern & 0xFFFFFFFF:08x}, piece {number + 1}")
-            _count(context, number, one != pattern, f"pattern {pattern & 0xFFFFFFFF:08x}")
+            _count(context, number, size, one != pattern, f"pattern {pattern & 0xFFFFFFFF:08x}")
     for number, one in enumerate(held):
         one.copy_(address).mul_(-1640531535).add_(number)
     for number, one in enumerate(held):
         context.mark(f"addresses, piece {number + 1}")
-        _count(context, number, one != address * -1640531535 + number, "addresses")
+        _count(context, number, size, one != address * -1640531535 + number, "addresses")
     context.facts["memory_tested_bytes"] = len(held) * words * 4
+    held.clear()
+    if context.device.type == "cuda":
+        torch.cuda.empty_cache()  # other ranks may share this GPU
 
 
 def _room(context: Context) -> int:
@@ -231,10 +284,10 @@ def _room(context: Context) -> int:
     return int(free * 0.8 / sharing)
 
 
-def _count(context: Context, piece: int, wrong: Any, what: str) -> None:
+def _count(context: Context, piece: int, size: int, wrong: Any, what: str) -> None:
     bad = int(wrong.sum())
     first = int(wrong.to(context.torch.uint8).argmax()) if bad else 0
-    place = piece * _PIECE_BYTES + first * 4
+    place = piece * size + first * 4
     context.expect(
         "local",
         f"memory, {what}",
@@ -263,17 +316,38 @@ def copies(context: Context) -> None:
                 tolerance=0.0,
                 step=context.marks,
             )
-    own = context.device.index
+    _between(context)
+
+
+def _between(context: Context) -> None:
+    """From this rank's GPU to others of this test and back, each pair by one rank: a copy opens a context on both."""
+    torch, own = context.torch, context.device.index
+    used = device_choice.used_numbers(torch, context.world)
     data = torch.arange(1 << 20, dtype=torch.int32, device=context.device) * -1640531535
-    for other in range(torch.cuda.device_count()):
-        if other == own:
-            continue
+    refused = []
+    for other in _partners(used, own):
         context.mark(f"copy from GPU {own} to GPU {other} and back")
-        back = data.to(f"cuda:{other}").to(context.device)
-        torch.cuda.synchronize()
-        context.check(
-            "value", f"copy from GPU {own} to GPU {other} and back", back, data, tolerance=0.0, step=context.marks
-        )
+        try:
+            back = data.to(f"cuda:{other}").to(context.device)
+            torch.cuda.synchronize()
+        except RuntimeError as error:
+            if "busy or unavailable" not in str(error):
+                raise
+            refused.append(other)  # exclusive compute mode: no process may open the GPU of another one
+            continue
+        words = f"copy from GPU {own} to GPU {other} and back"
+        context.check("value", words, back, data, tolerance=0.0, step=context.marks)
+    if refused:
+        context.facts["untested"] = f"copies to GPUs {', '.join(map(str, refused))}, which one process has alone"
+
+
+def _partners(used: list[int], own: int) -> list[int]:
+    """The GPUs that the rank of ``own`` copies to: the next half of the circle, so that each pair comes once."""
+    count, place = len(used), used.index(own)
+    chosen = [used[(place + step) % count] for step in range(1, count // 2 + 1)]
+    if count and count % 2 == 0 and place >= count // 2:
+        chosen.pop()  # the one across is tested from the other side
+    return chosen
 
 
 _ARITHMETIC = Proof(
@@ -286,6 +360,6 @@ _ARITHMETIC = Proof(
 _COPIED = Proof("what is read back from memory, or from a copy, each word", "what was written", (EXACT,))
 MODES = (
     Mode("compute", "arithmetic of one device against the CPU, in each type", compute, _ARITHMETIC),
-    Mode("memory", "memory patterns written and read back", memory, _COPIED, full=True),
-    Mode("copies", "copies between host and device, and between devices", copies, _COPIED),
+    Mode("memory", "memory patterns written and read back", memory, _COPIED, full=True, leaves=True),
+    Mode("copies", "copies between host and device, and between devices", copies, _COPIED, leaves=True),
 )

@@ -1,0 +1,61 @@
+"""Whether kernels were still being compiled when a deadline passed: files that came into the caches of compilers.
+
+A GPU's first convolution, matrix product or Triton kernel is compiled or searched for, which takes minutes on a cold
+cache and happens within the process. From outside it looks like a rank that waits for its GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+# MIOpen: include/miopen/config.h.in and "Kernel cache" of its documentation; Triton: python/triton/knobs.py; comgr: its
+# README (AMD_COMGR_CACHE_DIR). Variable, and the folder below the home where it is not set.
+_CACHES = (
+    ("MIOPEN_CUSTOM_CACHE_DIR", ".cache/miopen"),
+    ("MIOPEN_USER_DB_PATH", ".config/miopen"),
+    ("TRITON_CACHE_DIR", ".triton/cache"),
+    ("TORCHINDUCTOR_CACHE_DIR", ""),
+    ("AMD_COMGR_CACHE_DIR", ".cache/comgr"),
+)
+# Files come all the time while kernels are compiled: when the last came long ago, something else is waited for.
+_RECENT_SHARE = 1 / 3
+_MOST_FILES = 20_000
+
+
+def compiling(variables: Mapping[str, str], began_s: float, limit_s: float, now_s: float | None = None) -> str:
+    """What a mode that began ``began_s`` (seconds of the epoch) and ran into its deadline still compiled, if so."""
+    now_s = time.time() if now_s is None else now_s
+    since_s = max(began_s, now_s - max(1.0, limit_s * _RECENT_SHARE))
+    for folder in _folders(variables):
+        count = sum(1 for time_s in _times(folder) if since_s <= time_s <= now_s + 1.0)
+        if count:
+            files = "1 file" if count == 1 else f"{count} files"
+            return (
+                f"kernels were still being compiled or searched for: {files} came into {folder} just before the "
+                "deadline. Run it again, since they are kept, or give more time with --deadline"
+            )
+    return ""
+
+
+def _folders(variables: Mapping[str, str]) -> Iterator[Path]:
+    home = variables.get("HOME", "")
+    for name, below in _CACHES:
+        if variables.get(name):
+            yield Path(variables[name])
+        elif home and below:
+            yield Path(home) / below
+
+
+def _times(folder: Path) -> Iterator[float]:
+    seen = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            seen += 1
+            if seen > _MOST_FILES:
+                return
+            with contextlib.suppress(OSError):
+                yield os.stat(os.path.join(place, name)).st_mtime
