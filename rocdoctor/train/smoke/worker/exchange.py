@@ -36,13 +36,16 @@ def ring_shift(context: Any) -> Callable[[Any], Any]:
     return apply
 
 
-def all_to_all(context: Any) -> Callable[[Any, list[int], list[int]], Any]:
-    """``f(tensor, gives, takes)``: the first ``gives[0]`` rows go to rank 0, and so on; ``takes[0]`` come from it."""
+def all_to_all(context: Any, group: Any = None) -> Callable[[Any, list[int], list[int]], Any]:
+    """``f(tensor, gives, takes)``: the first ``gives[0]`` rows go to rank 0, and so on; ``takes[0]`` come from it.
+
+    ``group``: some of the ranks, numbered within it; by default all.
+    """
     torch, dist = context.torch, context.torch.distributed
 
     def move(tensor: Any, gives: list[int], takes: list[int]) -> Any:
         got = tensor.new_empty((sum(takes), *tensor.shape[1:]))
-        dist.all_to_all_single(got, tensor.contiguous(), takes, gives)
+        dist.all_to_all_single(got, tensor.contiguous(), takes, gives, group=group)
         return got
 
     class Exchange(torch.autograd.Function):  # type: ignore[misc, name-defined, unused-ignore]

@@ -25,11 +25,15 @@ class Sizes:
         self.batch = 2 * world * -(-4 // world)
 
 
-def build(torch: Any, sizes: Sizes, layers: int = 0, seed: int = SEED, plain: bool = False) -> Any:
-    """The model in fp32 on the CPU, the same numbers in every process. ``plain``: by the formulas of ``plain``."""
+def build(
+    torch: Any, sizes: Sizes, layers: int = 0, seed: int = SEED, plain: bool = False, attention: Any = None
+) -> Any:
+    """The model in fp32 on the CPU, the same numbers in every process. ``plain``: by the formulas of ``plain``;
+    ``attention``: instead of torch's, a function of query, key and value."""
     nn = torch.nn
     functional = nn.functional
     attend, bend = partial(functional.scaled_dot_product_attention, is_causal=True), functional.gelu
+    attend = attention or attend
     if plain:
         from . import plain as formulas
 

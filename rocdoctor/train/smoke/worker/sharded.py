@@ -45,9 +45,10 @@ SHARDED_SHORT = Proof(
 
 class ShardedStep:
     """What one step should show: ``whole`` are the gathered parameters, ``local`` this rank's own gradients (mean over
-    its own rows), the rest is of the whole batch."""
+    its own rows), the rest is of the whole batch. ``share_of``: the own gradients of any rank, where they are not those
+    of the usual model."""
 
-    __slots__ = ("after", "before", "grad", "local", "local_loss", "loss", "targets", "tokens", "whole")
+    __slots__ = ("after", "before", "grad", "local", "local_loss", "loss", "share_of", "targets", "tokens", "whole")
 
     def __init__(self, tokens: Any, targets: Any, before: dict[str, Any]) -> None:
         self.tokens, self.targets = tokens, targets  # this rank's own rows
@@ -57,6 +58,7 @@ class ShardedStep:
         self.after: dict[str, Any] = {}
         self.local_loss: Any = None
         self.loss: Any = None
+        self.share_of: Callable[[int], dict[str, Any]] | None = None
 
 
 def steps_fp32(context: Context) -> list[ShardedStep]:
@@ -301,7 +303,8 @@ def _whose(context: Context, step: ShardedStep, number: int, layout: Layout) -> 
     tokens, targets = context.batches(number + 1)[number]
     dtype = next(iter(step.local.values())).dtype
     for rank in range(context.world):
-        own = local_gradients(context, step.before, context.share(tokens, rank), context.share(targets, rank), dtype)[1]
+        rows = context.share(tokens, rank), context.share(targets, rank)
+        own = step.share_of(rank) if step.share_of else local_gradients(context, step.before, *rows, dtype)[1]
         parts = layout.part(own)
         share = torch.cat([parts[name].flatten().double().cpu() for name in missed]) / context.world
         times = float((error * share).sum() / (share * share).sum().clamp(min=1e-30))

@@ -86,7 +86,7 @@ class _Trained:
 
 def reshard(context: Context) -> None:
     """Saved by FSDP2 among all ranks; loaded into two replicas, or into a whole model on fewer than four ranks."""
-    tools = _tools(context)
+    tools = tools_for(context)
     replicas = 2 if context.world % 2 == 0 and context.world >= 4 else 1
     split = _mesh(context, replicas) if replicas > 1 else _whole
     _save_and_load(context, tools, [("two replicas" if replicas > 1 else "a model that is not split", split)])
@@ -94,7 +94,7 @@ def reshard(context: Context) -> None:
 
 def reshape(context: Context) -> None:
     """Saved by FSDP2 among all ranks; loaded into a whole model, into replicas, and into parts of other dimensions."""
-    tools = _tools(context)
+    tools = tools_for(context)
     split = fsdp2.library(context).fully_shard
     many: list[tuple[str, _Split]] = [("a model that is not split", _whole), ("one unit", _units(context, split))]
     if context.world > 1:
@@ -109,9 +109,9 @@ def reshape(context: Context) -> None:
 def resize(context: Context) -> None:
     """Saved by half of the ranks and loaded by all; saved by all and loaded by half."""
     torch, dist = context.torch, context.torch.distributed
-    tools = _tools(context)
+    tools = tools_for(context)
     half = list(range(context.world // 2))
-    mesh, group = context.cached("half of the ranks", lambda: _half(context, half))
+    mesh, group = context.cached("half of the ranks", lambda: half_of_ranks(context, half))
     inside = context.rank in half
     split = fsdp2.library(context).fully_shard
     for turn, (savers, loaders) in enumerate((("half", "all"), ("all", "half"))):
@@ -134,7 +134,7 @@ def resize(context: Context) -> None:
                     context.check_all("value", named, right, tolerance=0.0, turn=2 * turn + 1, layer="framework")
             context.mark(f"waiting until {who} of the ranks have {'saved' if save else 'loaded'}")
             dist.barrier()
-        _remove(context, folder)
+        remove_folder(context, folder)
 
 
 _Split = Callable[[Any], None]
@@ -147,7 +147,8 @@ class _Tools:
         self.checkpoint, self.state_dict = checkpoint, state_dict
 
 
-def _tools(context: Context) -> _Tools:
+def tools_for(context: Context) -> _Tools:
+    """torch's library of checkpoints, or the end of the mode."""
     fsdp2.library(context)
     context.need(
         importlib.util.find_spec("torch.distributed.checkpoint.state_dict"),
@@ -190,7 +191,7 @@ def _save_and_load(context: Context, tools: _Tools, targets: list[tuple[str, _Sp
         )
     context.mark("waiting until all have loaded")
     context.torch.distributed.barrier()
-    _remove(context, folder)
+    remove_folder(context, folder)
 
 
 def _fill(torch: Any, held: _Trained, wanted: dict[str, Any]) -> None:
@@ -251,7 +252,24 @@ def _read_back(
     )
 
 
-def _remove(context: Context, folder: str) -> None:
+def save_state(context: Context, tools: _Tools, model: Any, optimizer: Any, folder: str, **options: Any) -> None:
+    """Save a model and its optimizer; ``options`` are those of torch's ``save``."""
+    one, two = tools.state_dict.get_state_dict(model, optimizer)
+    with _own_errors(context):
+        tools.checkpoint.save({"model": one, "optimizer": two}, checkpoint_id=folder, **options)
+
+
+def load_state(context: Context, tools: _Tools, model: Any, optimizer: Any, folder: str, **options: Any) -> None:
+    """Load what ``save_state`` saved into a model and its optimizer, however they are split."""
+    one, two = tools.state_dict.get_state_dict(model, optimizer)
+    state = {"model": one, "optimizer": two}
+    with _own_errors(context):
+        tools.checkpoint.load(state, checkpoint_id=folder, **options)
+    tools.state_dict.set_state_dict(model, optimizer, model_state_dict=one, optim_state_dict=state["optimizer"])
+
+
+def remove_folder(context: Context, folder: str) -> None:
+    """By one rank."""
     if context.rank == 0:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -279,7 +297,7 @@ def _columns(context: Context, split: Any) -> _Split:
     return lambda model: split(model, mesh=mesh, shard_placement_fn=lambda one: Shard(one.ndim - 1))
 
 
-def _half(context: Context, ranks: list[int]) -> Any:
+def half_of_ranks(context: Context, ranks: list[int]) -> Any:
     """(mesh, process group) of some ranks; all ranks have to ask for them."""
     from torch.distributed.device_mesh import DeviceMesh
 

@@ -11,7 +11,7 @@ from .. import model as models
 from .. import shards
 from ..context import Context
 from ..mode import Mode
-from .fsdp2 import library
+from .fsdp2 import trains
 from .pipeline import Pipeline, PipelineStage, schedule_class, stage_module
 from .tensor_parallel import needs, part, places, split, taps_for
 
@@ -88,7 +88,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
     """Two steps with SGD; each data-parallel rank has its own rows, each pipeline stage ``_LAYERS / pp`` blocks."""
     torch = context.torch
     needs(context)
-    fully_shard = library(context).fully_shard
+    fully_shard = trains(context).fully_shard
     kind = schedule_class(context, "Schedule1F1B") if pp > 1 else None
     grid = Grid(context, pp, dp, tp)
     wanted, flow = flows.training(context, _LAYERS), flows.reference(context, _LAYERS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .. import shards
+from .. import compiling, shards
 from ..compare import BACKWARD_TURN
 from ..context import Context
 from ..mode import Mode
@@ -26,6 +27,26 @@ def library(context: Context) -> Any:
             return found
     context.need(False, "needs torch 2.4 or later: this one has no fully_shard (FSDP2)")
     return None
+
+
+def trains(context: Context) -> Any:
+    """``library`` where it can also train on this device."""
+    found = library(context)
+    words = "FSDP2 of this torch makes streams of CUDA on the CPU too: needs a later release, or a GPU"
+    context.need(context.device.type != "cpu" or _knows_other_devices(), words)
+    return found
+
+
+def _knows_other_devices() -> bool:
+    """Whether FSDP2 asks the device for its streams; that of torch 2.4 takes CUDA for granted."""
+    for name in ("torch.distributed.fsdp._fully_shard", "torch.distributed._composable.fsdp"):
+        try:
+            inner = importlib.import_module(f"{name}._fsdp_param_group")
+        except ImportError:
+            continue
+        begin = getattr(getattr(inner, "FSDPCommContext", None), "lazy_init", None)
+        return begin is not None and "device" in inspect.signature(begin).parameters
+    return True  # another layout: the mode tells by itself
 
 
 class Shards(Layout):
@@ -75,9 +96,10 @@ def shard(context: Context, model: Any, replicas: int = 1, **options: Any) -> No
     split(model, mesh=mesh, **{name: value for name, value in options.items() if name != "reshard_after_forward"})
 
 
-def _run(
+def run(
     context: Context,
     *,
+    model: Any = None,
     replicas: int = 1,
     reshard: bool = True,
     steps: list[ShardedStep] | None = None,
@@ -87,14 +109,14 @@ def _run(
     rounding: float | None = None,
     **options: Any,
 ) -> None:
-    """Train on what ``wrap`` and FSDP2 make of the model; ``seen`` looks on after each backward.
+    """Train on what ``wrap`` and FSDP2 make of the model (the usual one); ``seen`` looks on after each backward.
 
     ``passes``: how often each block should run in a step.
     """
-    library(context)
+    trains(context)
     context.need(hasattr(context.torch.distributed, "device_mesh"), "needs torch 2.2 or later: device meshes")
     steps = steps_fp32(context) if steps is None else steps
-    model = context.build()
+    model = context.build() if model is None else model
     probe, layout = Probe(model), Shards(context, model, replicas)
     if wrap is not None:
         wrap(model)
@@ -140,12 +162,12 @@ def _expect(context: Context, step: int, turn: int, name: str, holds: bool, word
 
 def full(context: Context) -> None:
     """Parameters are gathered for the forward of each block, given back, and gathered again for its backward."""
-    _run(context)
+    run(context)
 
 
 def no_reshard(context: Context) -> None:
     """Parameters stay whole from the forward to the backward of a block."""
-    _run(context, reshard=False)
+    run(context, reshard=False)
 
 
 def mixed(context: Context) -> None:
@@ -170,13 +192,13 @@ def mixed(context: Context) -> None:
                 layer="framework",
             )
 
-    _run(context, steps=steps_mixed(context, torch.bfloat16), rounding=SHORT, mp_policy=policy, seen=seen)
+    run(context, steps=steps_mixed(context, torch.bfloat16), rounding=SHORT, mp_policy=policy, seen=seen)
 
 
 def hybrid(context: Context) -> None:
     """HSDP: two replicas, each split among half of the ranks; as many replicas as ranks where those are odd."""
     world = context.world
-    _run(context, replicas=2 if world % 2 == 0 else world)
+    run(context, replicas=2 if world % 2 == 0 else world)
     if world == 2 or world % 2:
         context.facts["untested"] = "splitting within a replica, which needs an even number of ranks, 4 or more"
 
@@ -191,7 +213,34 @@ def checkpointed(context: Context) -> None:
                 block, checkpoint_impl=wrappers.CheckpointImpl.NO_REENTRANT
             )
 
-    _run(context, wrap=wrap, passes=2)
+    run(context, wrap=wrap, passes=2)
+
+
+def offloaded_activations(context: Context) -> None:
+    """What blocks keep for their backward is copied to the memory of the CPU, and back when it is needed."""
+    from torch.distributed.algorithms._checkpoint import checkpoint_wrapper as wrappers
+
+    context.need(hasattr(wrappers, "offload_wrapper"), "needs torch 1.12 or later: offload_wrapper")
+
+    def wrap(model: Any) -> None:
+        for number, block in enumerate(model.blocks):
+            model.blocks[number] = wrappers.offload_wrapper(block)
+
+    run(context, wrap=wrap)
+
+
+def compiled(context: Context) -> None:
+    """Each block's forward is compiled, below the hooks that gather and free its parameters."""
+    torch = context.torch
+    compiling.needs(context)
+    trains(context)
+
+    def wrap(model: Any) -> None:
+        for block in model.blocks:
+            block.forward = torch.compile(block.forward)
+
+    with compiling.counted(context):
+        run(context, wrap=wrap)
 
 
 def offload(context: Context) -> None:
@@ -206,7 +255,7 @@ def _offload(context: Context, policy: Any) -> None:
             places = {shards.local_of(part).device.type for part in (one, one.grad) if part is not None}
             _expect(context, step, 4, name, places == {"cpu"}, f"or its gradient is on {', '.join(places)}")
 
-    _run(context, offload_policy=policy, seen=seen)
+    run(context, offload_policy=policy, seen=seen)
 
 
 MODES = (
@@ -215,5 +264,7 @@ MODES = (
     Mode("fsdp2-bf16", "FSDP2 in mixed precision: bf16 parameters, fp32 sums", mixed, SHARDED_SHORT),
     Mode("fsdp2-hsdp", "FSDP2 within replicas (HSDP)", hybrid, SHARDED, min_world=2),
     Mode("fsdp2-checkpointing", "FSDP2 with activation checkpointing", checkpointed, SHARDED),
+    Mode("fsdp2-activation-offload", "FSDP2 with activations in the memory of the CPU", offloaded_activations, SHARDED),
+    Mode("fsdp2-compile", "FSDP2 over compiled blocks", compiled, SHARDED, full=True, slow=6.0),
     Mode("fsdp2-offload", "FSDP2 with shards in the memory of the CPU", offload, SHARDED),
 )

@@ -216,7 +216,7 @@ def _several_buckets(context: Context, model: Any) -> None:
 
 def sharded(context: Context) -> None:
     """FSDP2: the same with split parameters and moments, and a norm over all shards."""
-    fsdp2.library(context)
+    fsdp2.trains(context)
     context.need(hasattr(context.torch.distributed, "device_mesh"), "needs torch 2.2 or later: device meshes")
     torch = context.torch
     inner = with_extras(torch, context.build(_LAYERS))
