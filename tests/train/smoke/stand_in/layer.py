@@ -260,7 +260,8 @@ def _take_nccl(layer: Layer) -> None:
     def formed(backend: Any = None, *args: Any, **keywords: Any) -> None:
         with open(layer.path + ".backends", "a") as stream:
             stream.write(f"{backend} {keywords.get('timeout')}\n")
-        OnCpu(layer).__enter__()
+        mode: Any = OnCpu(layer)
+        mode.__enter__()
         form("gloo", *args, **keywords)
 
     def parallel(self: Any, module: Any, *args: Any, device_ids: Any = None, **keywords: Any) -> None:

@@ -44,6 +44,11 @@ def _step(context: Context, tools: Any, step: int, before: str, folder: str, cou
     def part(whole: Any) -> dict[str, Any]:
         return {name: shards.chunk(one, world, context.rank) for name, one in whole.items()}
 
+    def moments(after: int) -> dict[str, tuple[Any, Any]]:
+        first, second = ({name: both[place] for name, both in wanted.moments[after].items()} for place in (0, 1))
+        parts = part(second)
+        return {name: (one, parts[name]) for name, one in part(first).items()}
+
     model = context.build()
     chosen = mesh if count else context.mesh(context.world, names=("shard",))
     for block in model.blocks:
@@ -54,9 +59,8 @@ def _step(context: Context, tools: Any, step: int, before: str, folder: str, cou
     if before:
         context.mark(f"loading what was saved after step {step - 1}")
         load_state(context, tools, model, optimizer, before, **among)
-        moments = {name: tuple(part(dict(enumerate(both))).values()) for name, both in wanted.moments[step - 1].items()}
-        own = {"step": step, "turn": -1, "layer": "framework"}
-        ddp.check_moments(context, "before", named, optimizer.state, moments, **own)  # type: ignore[arg-type]
+        loaded = moments(step - 1)
+        ddp.check_moments(context, "before", named, optimizer.state, loaded, step=step, turn=-1, layer="framework")
     held = shards.parameter_parts(model)
     held = context.certain(step - 1, steps, held, part) if step else held
     same = None if step else 0.0
@@ -71,8 +75,8 @@ def _step(context: Context, tools: Any, step: int, before: str, folder: str, cou
     context.check_all("grad", shards.gradient_parts(model), part(wanted.grads[step]), step=step)
     context.mark(f"step {step}: optimizer")
     optimizer.step()
-    both = {name: tuple(part(dict(enumerate(two))).values()) for name, two in wanted.moments[step].items()}
-    ddp.check_moments(context, "param", named, optimizer.state, both, step=step, turn=END_TURN - 1, layer="device")  # type: ignore[arg-type]
+    made, turn = moments(step), END_TURN - 1
+    ddp.check_moments(context, "param", named, optimizer.state, made, step=step, turn=turn, layer="device")
     held = context.certain(step, steps, shards.parameter_parts(model), part)
     context.check_all("param", held, part(wanted.after[step]), step=step)
     with torch.no_grad():

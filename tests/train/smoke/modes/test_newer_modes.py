@@ -1,0 +1,187 @@
+"""Frozen bases with adapters, offloaded activations, long sequences, resumed training: right, and wrong in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+import torch
+import torch.distributed as dist
+
+from tests.train.smoke.planted.faults import Active, flip_bit, wrap
+
+QUICK = [("lora", 2), ("qlora", 2), ("fsdp2-activation-offload", 2), ("resume-resized", 2), ("fsdp-cp", 4)]
+HEAVY = [("lora", 3), ("qlora", 4), ("resume-resized", 3), ("fsdp-cp", 6), ("fsdp-cp-tp", 8), ("fsdp2-compile", 2)]
+
+
+def _agrees(mode: str, world: int, limit_s: float = 60.0) -> None:
+    result = kit.run(mode, world, limit_s)
+    assert result.state == "pass", result.message
+    assert {"before", "loss", "grad", "param"} <= {*result.max_error, "loss"}
+    assert all(result.max_error[name] <= result.tolerance[name] / 2 for name in result.max_error)
+
+
+@pytest.mark.parametrize(("mode", "world"), QUICK)
+def test_agrees_with_one_process(mode: str, world: int) -> None:
+    _agrees(mode, world)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("mode", "world"), HEAVY)
+def test_agrees_with_one_process_on_other_ranks(mode: str, world: int) -> None:
+    _agrees(mode, world)
+
+
+def base_moves(active: Active) -> None:
+    """A frozen weight is moved by the optimizer's step."""
+
+    def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(self, *args, **keywords)
+        if active():
+            held = [one for group in self.param_groups for one in group["params"] if not one.requires_grad]
+            getattr(held[3], "_local_tensor", held[3]).data.view(-1)[0] += 1e-6
+        return result
+
+    wrap(torch.optim.SGD, "step", around)
+
+
+def adapter_left_out(active: Active) -> None:
+    """One of two products of low rank is not added."""
+
+    def around(original: Any, x: Any, weight: Any, *rest: Any) -> Any:
+        result = original(x, weight, *rest)
+        return result * 0 if active() and weight.shape[-1] == 4 else result
+
+    wrap(torch.nn.functional, "linear", around)
+
+
+def code_changes(active: Active) -> None:
+    """A quantised number of the base is another one after the first step."""
+
+    def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(self, *args, **keywords)
+        if active():
+            import gc
+
+            held = [one for one in gc.get_objects() if isinstance(one, torch.nn.Module) and "codes" in one._buffers]
+            codes: Any = held[-1].codes
+            codes.view(-1)[5] += 1
+        return result
+
+    wrap(torch.optim.SGD, "step", around)
+
+
+def factor_off(active: Active) -> None:
+    """Rows of 8-bit numbers are scaled by a factor that is one percent too large."""
+
+    def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(self, *args, **keywords)
+        of_fp32 = self.dtype == torch.int8 and result.dtype == torch.float32
+        return result * 1.01 if active() and of_fp32 else result
+
+    wrap(torch.Tensor, "to", around)
+
+
+def activation_lost(active: Active) -> None:
+    """What comes back from the memory of the CPU has one other value."""
+    from torch.distributed.algorithms._checkpoint import checkpoint_wrapper as wrappers
+
+    def unpack(kept: Any) -> Any:
+        if active() and kept.dtype == torch.float32 and kept.dim() == 3:
+            kept = kept.clone(memory_format=torch.contiguous_format)
+            flip_bit(kept, 22)
+        return kept
+
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    wrap(wrappers, "save_on_cpu", lambda original, **more: hooks(lambda one: one.detach(), unpack))
+
+
+def part_of_another(active: Active) -> None:
+    """Two parts that an exchange brings are exchanged."""
+
+    def around(original: Any, output: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(output, *args, **keywords)
+        if active() and output.dtype == torch.float32 and output.shape[0] == 2:
+            output.copy_(output.flip(0).clone())
+        return result
+
+    wrap(dist, "all_to_all_single", around)
+
+
+def exchanged_bit(active: Active) -> None:
+    """One bit of what an exchange brings."""
+    seen = {"count": 0}
+
+    def around(original: Any, output: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(output, *args, **keywords)
+        if active() and output.dtype == torch.float32:
+            seen["count"] += 1
+            if seen["count"] == 6:
+                flip_bit(output, 22)
+        return result
+
+    wrap(dist, "all_to_all_single", around)
+
+
+def moment_lost(active: Active) -> None:
+    """A moment is zero after a checkpoint was loaded."""
+    from torch.distributed import checkpoint
+
+    def around(original: Any, state: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(state, *args, **keywords)
+        if active():
+            first = next(iter(state["optimizer"]["state"].values()))["exp_avg"]
+            getattr(first, "_local_tensor", first).zero_()
+        return result
+
+    wrap(checkpoint, "load", around)
+
+
+def parameter_stale(active: Active) -> None:
+    """A parameter keeps what it had before a checkpoint was loaded."""
+    from torch.distributed import checkpoint
+
+    def around(original: Any, state: Any, *args: Any, **keywords: Any) -> Any:
+        held = state["model"]["blocks.1.up.weight"] if "model" in state else None
+        part: Any = getattr(held, "_local_tensor", held)
+        old = None if part is None else part.clone()
+        result = original(state, *args, **keywords)
+        if active() and old is not None:
+            part.copy_(old)
+        return result
+
+    wrap(checkpoint, "load", around)
+
+
+FAULTS: list[tuple[Any, int, str, int, tuple[int, ...], str]] = [
+    (base_moves, 1, "lora", 2, (1,), "device"),
+    (adapter_left_out, 1, "lora", 2, (1,), "device"),
+    ("scatter-nothing", 1, "lora", 2, (1,), "collectives"),
+    ("scatter-twice", 0, "lora", 2, (0,), "collectives"),
+    ("gather-gets-wrong", 1, "lora", 2, (0, 1), "collectives"),
+    ("shard-bit", 1, "lora", 2, (1,), "device"),
+    (code_changes, 0, "qlora", 2, (0,), "device"),
+    (factor_off, 1, "qlora", 2, (1,), "device"),
+    ("scatter-own", 1, "qlora", 2, (1,), "collectives"),
+    ("scatter-bit", 1, "qlora", 2, (1,), "collectives"),
+    (activation_lost, 1, "fsdp2-activation-offload", 2, (1,), "device"),
+    ("scatter-nothing", 1, "fsdp2-activation-offload", 2, (1,), "collectives"),
+    ("forgotten-shard", 0, "fsdp2-activation-offload", 2, (0,), "device"),
+    (part_of_another, 2, "fsdp-cp", 4, (2,), "collectives"),
+    ("compute-bit", 3, "fsdp-cp", 4, (3,), "device"),
+    (exchanged_bit, 3, "fsdp-cp", 4, (3,), "collectives"),
+    ("scatter-own", 1, "fsdp-cp", 4, (1,), "collectives"),
+    (moment_lost, 1, "resume-resized", 2, (1,), "framework"),
+    (parameter_stale, 0, "resume-resized", 2, (0,), "framework"),
+    ("scatter-own", 1, "resume-resized", 2, (1,), "collectives"),
+]
+
+
+@pytest.mark.parametrize(("fault", "rank", "mode", "world", "named", "layer"), FAULTS)
+def test_a_fault_is_named(fault: Any, rank: int, mode: str, world: int, named: tuple[int, ...], layer: str) -> None:
+    result = kit.planted(fault, rank, mode, world)
+    assert (result.state, result.named, result.layer) == ("fail", named, layer), result.message
