@@ -14,6 +14,8 @@ from tests.train.smoke import kit
 pytest.importorskip("torch")
 import torch
 
+from tests.train.smoke.planted.faults import Active, _parameters, _reference, wrap
+
 MODES = ("ddp-fp16-hook", "ddp-powersgd", "post-local-sgd", "zero-1", "ddp-autocast", "ddp-grad-scaler")
 
 
@@ -54,6 +56,44 @@ def test_a_planted_fault_is_caught_and_its_rank_named(
     result = kit.planted(fault, rank, mode, world=4)
     assert (result.state, result.named) == ("fail", named), result.message
     assert words in result.message
+
+
+def share_lost_among_many(active: Active) -> None:
+    """One of 64 ranks takes no part in the mean: its share is taken out of what arrives, as far as 2 ranks show it."""
+
+    def around(original: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(*args, **keywords)
+        if active() and not _reference():
+            for one in _parameters():
+                if one.grad is not None:
+                    one.grad.mul_(1 - 1 / 64)
+        return result
+
+    wrap(torch.Tensor, "backward", around)
+
+
+def test_under_autocast_a_share_that_is_lost_among_many_ranks_shows() -> None:
+    result = kit.planted(share_lost_among_many, "all", "ddp-autocast", 2)
+    assert result.state == "fail", result.message
+    assert "the gradients of step 0" in result.message
+
+
+def rounds_elsewhere(active: Active) -> None:
+    """Products in bf16 of this rank differ in their last place now and then, as on a processor of another kind."""
+
+    def around(original: Any, *args: Any, **keywords: Any) -> Any:
+        made = original(*args, **keywords)
+        if active() and made.dtype == torch.bfloat16:
+            made = made * (1 + 2**-7 * (torch.arange(made.numel()).reshape(made.shape) % 17 == 0).to(made.dtype))
+        return made
+
+    wrap(torch.nn.functional, "linear", around)
+
+
+def test_under_autocast_processors_that_round_in_other_places_accuse_nobody() -> None:
+    result = kit.planted(rounds_elsewhere, 1, "ddp-autocast", 2)
+    assert result.state == "pass", result.message
+    assert "round in other places" in result.facts["untested"]
 
 
 @pytest.mark.parametrize(("sums", "faults"), [((1.0, 1.0), (0, 0)), ((1.0, 2.0), (1, 1)), ((1.0, 2.0, 1.0), (0, 1, 0))])

@@ -37,13 +37,15 @@ def test_agrees_with_one_process_on_other_ranks(mode: str, world: int) -> None:
 
 
 def base_moves(active: Active) -> None:
-    """A frozen weight is moved by the optimizer's step."""
+    """A frozen weight is moved in its last bits by the optimizer's last step."""
+    seen = {"count": 0}
 
     def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
         result = original(self, *args, **keywords)
-        if active():
+        seen["count"] += active()
+        if active() and seen["count"] == 2:
             held = [one for group in self.param_groups for one in group["params"] if not one.requires_grad]
-            getattr(held[3], "_local_tensor", held[3]).data.view(-1)[0] += 1e-6
+            getattr(held[3], "_local_tensor", held[3]).data.view(-1)[0] += 1e-7
         return result
 
     wrap(torch.optim.SGD, "step", around)
@@ -60,11 +62,13 @@ def adapter_left_out(active: Active) -> None:
 
 
 def code_changes(active: Active) -> None:
-    """A quantised number of the base is another one after the first step."""
+    """A quantised number of the base is another one after the last step."""
+    seen = {"count": 0}
 
     def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
         result = original(self, *args, **keywords)
-        if active():
+        seen["count"] += active()
+        if active() and seen["count"] == 2:
             import gc
 
             held = [one for one in gc.get_objects() if isinstance(one, torch.nn.Module) and "codes" in one._buffers]

@@ -56,7 +56,7 @@ def train(
     data = context.batches(steps[-1] + 1)
     own: dict[str, Any] = {}
     alone = None if tolerance is None else max(AFTER_ROUNDING, context.limit("local"))
-    handles = [one.register_hook(_keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
+    handles = [one.register_hook(keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
     for step in steps:
         tokens, targets = data[step]
         context.mark(f"step {step}: forward and backward")
@@ -143,7 +143,9 @@ def _go_on_with(torch: Any, model: Any, held: dict[str, Any]) -> None:
             one.copy_(held[models.plain_name(name)])
 
 
-def _keep(into: dict[str, Any], name: str) -> Callable[[Any], None]:
+def keep(into: dict[str, Any], name: str) -> Callable[[Any], None]:
+    """A hook of a parameter that adds up what this rank contributes."""
+
     def hook(gradient: Any) -> None:
         into[name] = into[name] + gradient if name in into else gradient.detach().clone()
 
