@@ -49,11 +49,14 @@ def test_no_mode_compares_by_a_number_that_has_no_reason() -> None:
     assert not found
 
 
-def test_what_a_mode_compares_by_is_what_it_tells() -> None:
-    """Each mode that one rank can run is run by one, and every number that it compares by is looked for."""
+@pytest.mark.parametrize(
+    ("world", "fewer", "least"), [(1, 0, 20), (2, 1, 7), pytest.param(4, 3, 3, marks=pytest.mark.heavy)]
+)
+def test_what_a_mode_compares_by_is_what_it_tells(world: int, fewer: int, least: int) -> None:
+    """Each mode is run by the fewest ranks that can, and every number that it compares by is looked for."""
     pytest.importorskip("torch")
     done = subprocess.run(
-        [sys.executable, "-c", "from tests.train.smoke.worker.compared_by import main; main()"],
+        [sys.executable, "-c", f"from tests.train.smoke.worker.compared_by import main; main({world}, {fewer})"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -62,5 +65,5 @@ def test_what_a_mode_compares_by_is_what_it_tells() -> None:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert len(found["run"]) > 20
+    assert len(found["run"]) > least
     assert not found["untold"]

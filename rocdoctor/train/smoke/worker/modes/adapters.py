@@ -118,5 +118,11 @@ _ADAPTERS = SHARDED.but(
 )
 MODES = (
     Mode("lora", "FSDP2 with a frozen base and low-rank adapters (LoRA)", partial(train, quantised=False), _ADAPTERS),
-    Mode("qlora", "the same over a base of 8-bit numbers (as QLoRA)", partial(train, quantised=True), _ADAPTERS),
+    Mode(
+        "qlora",
+        "the same over a base of 8-bit numbers (as QLoRA)",
+        partial(train, quantised=True),
+        _ADAPTERS,
+        full=True,
+    ),
 )
