@@ -69,6 +69,9 @@ a kernel that computes wrongly on all ranks shares nothing with it.
   reason.
 - Several GPUs: one rank each on nccl (RCCL on ROCm). One GPU: each mode alone on it, then two ranks that share it over
   gloo. No GPU: gloo on the CPU. The report says what a run cannot show.
+- On GPUs the report says which are hidden by a variable, busy, or partitions of one; which computes at half the pace of
+  its equals; and when a deadline passed because kernels were still being compiled. Groups are formed with nccl alone,
+  as jobs do; memory and contexts that a mode leaves behind go with its ranks.
 - A rank that dies, hangs, raises an error or holds a wrong number is named, with its GPU's PCI address, the step, what
   was expected and what came, and the likely layer: arithmetic on one device, link between two, collective library,
   framework, configuration. Ranks that only suffer from it are shown as `lost` or `off`.
@@ -187,6 +190,22 @@ modes "not tested"; that is read from metadata, nothing is imported.
   `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: without it torchrun of torch 2.13 keeps one store for all starts, and a
   restarted rank may find the address of a dead one ("Connection refused" in 4 of 8 restarts on gloo).
 - What a launcher says of a failure stands in the message, shortened.
+
+## Releases of torch
+
+The quick set ran on these, two ranks on the CPU (2026-11-28; with a star 2026-11-23, when it had 35 modes). What a
+release lacks is "not tested", with the reason.
+
+| torch | Python | build | modes that ran | what it lacks |
+| --- | --- | --- | --- | --- |
+| 2.15.0* | 3.13 | cu132 | 35 | |
+| 2.14.1 | 3.11 | cu130 | 40 | |
+| 2.13.0 | 3.11 | cpu | 39 | |
+| 2.12.1* | 3.10 | cu130 | 35 | |
+| 2.11.0* | 3.12 | cu130 | 35 | |
+| 2.4.1 | 3.9 | cu121 | 29 | on the CPU: FSDP2 (it makes streams of CUDA), pipelines but GPipe (they hang) |
+
+`ROCDOCTOR_SMOKE_PYTHONS` (interpreters, separated by colons) has the heavy tests run it on others.
 
 ## Modes
 

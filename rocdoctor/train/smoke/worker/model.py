@@ -139,23 +139,3 @@ def optimizer_for(torch: Any, kind: str, parameters_: Any) -> Any:
     if kind == "sgd":
         return torch.optim.SGD(parameters_, lr=0.1)
     return torch.optim.AdamW(parameters_, lr=1e-3)
-
-
-def one_process(torch: Any, model: Any, data: list[tuple[Any, Any]], kind: str, autocast: Any = None) -> Reference:
-    """Train on whole batches without communication. ``autocast``: a function that gives a context for the forward."""
-    import contextlib
-
-    found = Reference()
-    optimizer = optimizer_for(torch, kind, model.parameters())
-    for tokens, targets in data:
-        found.before.append(parameters(model))
-        optimizer.zero_grad()
-        with autocast() if autocast is not None else contextlib.nullcontext():
-            logits = model(tokens)
-        loss = loss_of(torch, logits, targets)
-        loss.backward()
-        found.losses.append(loss.detach().clone())
-        found.grads.append(gradients(model))
-        optimizer.step()
-        found.after.append(parameters(model))
-    return found

@@ -83,7 +83,7 @@ def _reference() -> bool:
 
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_name in ("one_process", "local_gradients"):
+        if frame.f_code.co_name == "local_gradients":
             return True
         frame = frame.f_back  # type: ignore[assignment]
     return False
