@@ -154,7 +154,7 @@ def parameter_stale(active: Active) -> None:
         part: Any = getattr(held, "_local_tensor", held)
         old = None if part is None else part.clone()
         result = original(state, *args, **keywords)
-        if active() and old is not None:
+        if active() and part is not None:
             part.copy_(old)
         return result
 

@@ -105,7 +105,7 @@ class OnCpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is torch.Tensor.pin_memory:
             return args[0].clone()
-        if func is torch.device or func is torch._C._nn._parse_to:
+        if func is torch.device or getattr(func, "__name__", "") == "_parse_to":
             return func(*args, **kwargs)
         number = None
         for where in [*range(len(args)), *kwargs]:
