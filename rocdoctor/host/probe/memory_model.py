@@ -1,8 +1,10 @@
-"""The decoder whose training step is traced: the shapes of a request, written as the public model code writes them.
+"""The decoder whose training step is traced, or run: the shapes of a request, written as the public model code does.
 
 Two ways of writing, since they save different tensors: ``torch`` (torchtitan: RMSNorm as one operation, loss on fp32
 logits) and ``transformers`` (RMSNorm in fp32 step by step, loss on shifted copies). Keys and values are repeated for
 grouped heads, as both do. Runs in the user's interpreter: torch and the standard library alone, Python 3.9 and later.
+
+``real`` in a request: numbers count, so nothing stands in for a kernel that the CPU lacks.
 """
 
 from __future__ import annotations
@@ -54,13 +56,14 @@ class Fused(torch.autograd.Function):
 class OneKernel(nn.Module):
     """RMSNorm of torch: one kernel from 2.9 on, a composition before."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, real: bool = False) -> None:
         super().__init__()
+        self.real = real
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         # The kernel is taken only where weight and input agree.
-        if hasattr(torch.ops.aten, "_fused_rms_norm") and self.weight.dtype == x.dtype:
+        if not self.real and hasattr(torch.ops.aten, "_fused_rms_norm") and self.weight.dtype == x.dtype:
             return Fused.apply(x, self.weight)  # type: ignore[no-any-return, no-untyped-call]
         return functional.rms_norm(x, (x.shape[-1],), self.weight, 1e-6)
 
@@ -68,7 +71,7 @@ class OneKernel(nn.Module):
 def _norm(request: Mapping[str, Any], width: int) -> nn.Module:
     if request["norm"] == "layer":
         return nn.LayerNorm(width, bias=request["norm_bias"])
-    return WrittenOut(width) if request["code"] == "transformers" else OneKernel(width)
+    return WrittenOut(width) if request["code"] == "transformers" else OneKernel(width, request.get("real", False))
 
 
 def _turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
@@ -187,16 +190,21 @@ class Chunked(torch.autograd.Function):
     """Liger's loss: logits in chunks of tokens, their gradients at once, so that no logits outlive the forward pass."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, labels: torch.Tensor, real: bool = False
+    ) -> torch.Tensor:
         tokens, hidden = x.shape
         parts = -(-weight.shape[0] // hidden)
         size = 1 << max(0, (-(-tokens // parts) - 1).bit_length())
         grad_x, grad_weight = torch.zeros_like(x), torch.zeros_like(weight)
-        loss = torch.zeros(tokens, dtype=torch.float32)
+        loss = torch.zeros(tokens, dtype=torch.float32, device=x.device)
         for start in range(0, tokens, size):
             part = x[start : start + size]
             logits = part @ weight.t()  # the kernel writes the gradient over it
-            loss[start : start + size] = logits[:, 0].float()
+            if real:
+                loss[start : start + size] = _over_logits(logits, labels[start : start + size], tokens)
+            else:
+                loss[start : start + size] = logits[:, 0].float()
             grad_x[start : start + size] = logits @ weight
             grad_weight += torch.mm(logits.t(), part)
             del logits
@@ -206,11 +214,30 @@ class Chunked(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
         grad_x, grad_weight = ctx.saved_tensors
-        return grad_x.mul_(grads[0]), grad_weight.mul_(grads[0]), None
+        return grad_x.mul_(grads[0]), grad_weight.mul_(grads[0]), None, None
+
+
+def _over_logits(logits: torch.Tensor, labels: torch.Tensor, tokens: int) -> torch.Tensor:
+    """What each token adds to the mean loss; the gradient of that mean is written over the logits."""
+    rows = torch.arange(len(labels), device=labels.device)
+    highest = logits.max(-1, keepdim=True).values
+    wanted = (logits[rows, labels] - highest[:, 0]).float()
+    logits.sub_(highest).exp_()
+    total = logits.sum(-1, dtype=torch.float32)
+    logits.div_(total[:, None] * tokens)
+    logits[rows, labels] -= 1.0 / tokens
+    return (total.log() - wanted) / tokens
+
+
+def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Loss on fp32 logits, as torchtitan computes it."""
+    return functional.cross_entropy(logits.flatten(0, 1).float(), labels)
 
 
 class Decoder(nn.Module):
     """Embedding, layers, head and loss; ``mark`` is told which part of a step begins."""
+
+    cross_entropy = staticmethod(cross_entropy)
 
     def __init__(self, request: Mapping[str, Any], layers: int, mark: Mark) -> None:
         super().__init__()
@@ -236,13 +263,14 @@ class Decoder(nn.Module):
         if self.request["loss"] == "fused":
             weight = self.head.weight
             weight = weight.to(x.dtype) if not self.request["autocast"] else weight.to(torch.bfloat16)
-            return Chunked.apply(x.to(weight.dtype).view(-1, x.shape[-1]), weight, labels), None  # type: ignore[no-untyped-call]
+            flat = x.to(weight.dtype).view(-1, x.shape[-1])
+            return Chunked.apply(flat, weight, labels, self.request.get("real", False)), None  # type: ignore[no-untyped-call]
         logits = self.head(x)
         if self.request["code"] == "transformers":
             logits = logits.float()
             shifted = logits[:, :-1].contiguous().view(-1, logits.shape[-1])
             return functional.cross_entropy(shifted, words[:, 1:].contiguous().view(-1)), logits
-        return functional.cross_entropy(logits.flatten(0, 1).float(), labels), logits
+        return self.cross_entropy(logits, labels), logits
 
     def _marker(self, part: str, place: int) -> Callable[[torch.Tensor], None]:
         def told(_: torch.Tensor) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocdoctor.knowledge.lookup import GpuProfile, pcie_gb_s, profiles_by_name
+from rocdoctor.train.recommend.fleet.trials import Trial, read_trials
 
 GIB = float(2**30)
 
@@ -20,7 +21,7 @@ class GpuFigures:
     ``flash``: frameworks have an attention kernel for it that keeps no scores. ``local_link`` is bytes/s that one GPU
     sends to its peers in the node, ``fabric`` says over what, ``island`` how many GPUs it joins (the others are
     reached over ``host_link``), ``mesh`` that each pair of them has links of its own. ``measured`` is the rate of
-    matrix products that was measured on it, in FLOP/s.
+    matrix products that was measured on it, in FLOP/s, ``trials`` the plans that were tried on it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class GpuFigures:
     mesh: bool
     measured: float | None = None
     board_w: float | None = None
+    trials: tuple[Trial, ...] = ()
 
 
 # Family of the profiles -> generation of the efficiency table.
@@ -162,7 +164,7 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
     More fields that a plan for a machine gives: usable_gib, link_gb_s, fabric, island, mesh, host_gb_s, per_node,
-    power_share, flash, measured_tflops, and share, the part of a partitioned card. ``nics`` has bytes/s of the network
+    power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has bytes/s of the network
     of one GPU by generation. What is derived is named in ``why``.
     """
     table: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"name": raw} if raw else {}
@@ -219,4 +221,5 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
         mesh=fabric == "xgmi" and table.get("mesh") is not False,
         measured=measured * 1e12 if measured else None,
         board_w=profile.tbp_w.values[0] if profile and profile.tbp_w else None,
+        trials=read_trials(table.get("trials")),
     )

@@ -8,11 +8,12 @@ Bytes a parameter: Megatron 18, with the distributed optimizer 6 + 12/dp (NVIDIA
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import autocast, loss_bytes, stage_bytes
+from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import (
     attention_matrix,
     embedding_parameters,
@@ -22,6 +23,9 @@ from rocdoctor.train.recommend.model.shapes import (
 )
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.speed.pipeline import Schedule
+
+# What a trial leaves open: another run of the whole plan, and a depth that was not run. Chosen, not measured.
+TRIED_WHOLE, TRIED_CUT = 0.02, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +321,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
         spread = 0.4 * logits if eight else 0.5 * logits if work.compile and work.framework == "fsdp2" else 0.0
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
         spread += gradients / 2
-    return GpuMemory(
+    found = GpuMemory(
         states=states,
         gathered=gathered,
         activations=(last if loss_counts else max(first, last)),
@@ -329,6 +333,32 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
         low=held * (1 - exact) + (peak - held - spread) * (1 - error),
         high=held * (1 + exact) + (reserved - held) * (1 + error) + context,
         spread=spread,
+    )
+    return _tried(work, found)
+
+
+def _tried(work: Work, found: GpuMemory) -> GpuMemory:
+    """The memory as a trial of this very plan measured it. One of its kind only raises the upper end, by what it took
+    beyond its estimate: it may be the plan that the estimate is too low for."""
+    trial = tried.exact(work)
+    if trial is None:
+        like = tried.alike(work)
+        more = max(0.0, like.reserved - 1.0) if like is not None else 0.0
+        return replace(found, high=found.high + more * found.reserved) if more else found
+    error = TRIED_WHOLE if trial.whole else TRIED_CUT
+    live = found.live_peak * trial.live
+    reserved, context = max(live, found.reserved * trial.reserved), found.context
+    if trial.outside_gib is not None:
+        context = max(context, trial.outside_gib * GIB)
+    high = reserved * (1 + error) + context
+    return replace(
+        found,
+        live_peak=live,
+        reserved=reserved,
+        context=context,
+        low=live * (1 - error),
+        high=high,
+        spread=0.0,
     )
 
 

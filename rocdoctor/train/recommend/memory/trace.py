@@ -17,7 +17,7 @@ from rocdoctor.train.recommend.estimate import Result
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bucket_bytes, bytes_per_parameter, step_copy
-from rocdoctor.train.recommend.model.shapes import counted_parameters
+from rocdoctor.train.recommend.model.shapes import Model, counted_parameters
 from rocdoctor.train.recommend.model.spec import Work
 
 # Depths that are traced: of each end two layers are looked at, and the inner ones lie between them.
@@ -58,24 +58,37 @@ def refusal(work: Work) -> str | None:
         return "a compiled model keeps what its compiler chooses"
     if work.method != "full":
         return f"{work.method} adapters are not traced"
-    if model.experts or model.latent is not None or model.sinks:
-        kind = "experts" if model.experts else "latent attention" if model.latent else "attention sinks"
-        return f"layers with {kind} are not traced"
-    if model.norms != 2:
-        return f"layers of {model.norms} norms are not traced"
-    if work.precision.startswith("fp8"):
-        return "8-bit products are not traced"
-    if plan.offload_optimizer or plan.offload_weights:
-        return "offload to the host is not traced"
+    told = unlike_layers(model) or unlike_memory(work)
+    if told is not None:
+        return told
     if work.loss not in {"plain", "fused"}:
         return f"the {work.loss} loss is not traced"
     if work.recompute == "full" and work.recompute_layers is not None and work.recompute_layers < model.layers:
         return "recompute of some layers is not traced"
+    return None
+
+
+def unlike_layers(model: Model) -> str | None:
+    """Why the decoder of ``memory_model.py`` does not stand for a model, as a sentence; None where it does."""
+    if model.experts or model.latent is not None or model.sinks:
+        kind = "experts" if model.experts else "latent attention" if model.latent else "attention sinks"
+        return f"layers with {kind} are not built here"
+    if model.norms != 2:
+        return f"layers of {model.norms} norms are not built here"
     if model.given_parameters and abs(counted_parameters(model) / model.given_parameters - 1) > 0.02:
         return (
             f"its shapes give {counted_parameters(model) / 1e9:.2f} B parameters, the specification "
             f"{model.given_parameters / 1e9:.2f} B"
         )
+    return None
+
+
+def unlike_memory(work: Work) -> str | None:
+    """Why a step of that decoder does not stand for a configuration; None where it does."""
+    if work.precision.startswith("fp8"):
+        return "8-bit products are not built here"
+    if work.parallel.offload_optimizer or work.parallel.offload_weights:
+        return "offload to the host is not built here"
     return None
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter, shares, weight_bytes
+from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import (
     Kind,
     active_mlp_matrix,
@@ -187,7 +188,7 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
 def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
     """Tokens a second and GPU, or None for a GPU whose rate is neither in a table nor measured.
 
-    Without a listed peak ``mfu`` is the share of the measured rate of products.
+    Without a listed peak ``mfu`` is the share of the measured rate of products. A trial scales the rate, not the parts.
     """
     if not work.gpu.peak and not work.gpu.measured:
         return None
@@ -199,7 +200,8 @@ def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
     bubble = plan.idle * (busy + told.exposed * 0.5)
     step = busy + told.exposed + bubble + update
     tokens = work.microbatches * work.micro_batch * work.seq * work.parallel.dp / work.gpus
-    rate = tokens / step
+    trial = tried.nearest(work)
+    rate = tokens / step * (trial.speed if trial is not None and trial.speed else 1.0)
     model = work.model
     matrix_flops = 6 * active_parameters(model)
     square = 6.0 * model.layers * attention_flops(model, work.seq)

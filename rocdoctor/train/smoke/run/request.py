@@ -2,15 +2,18 @@
 
 The question is the key under which the results are recorded: ``smoke quick world=4 backend=gloo``. Names: ``world``,
 ``backend``, ``device``, ``deadline`` (seconds, of one mode), ``modes`` (separated by commas), ``figures`` (``yes``: how
-fast this machine is, too) and ``soak`` (minutes of sustained load); SET is quick, full or none.
+fast this machine is, too), ``soak`` (minutes of sustained load) and ``plan`` (a specification as JSON without spaces,
+which alone is tried); SET is quick, full or none.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Event
+from typing import Any
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun
 from rocdoctor.train.smoke.run import gpu_notes
@@ -34,6 +37,7 @@ class Request:
     figures: bool = False
     soak_minutes: float = 0.0
     no_modes: bool = False
+    plan: str = ""
 
     def question(self) -> str:
         """The question that asks for it."""
@@ -45,7 +49,14 @@ class Request:
         words += [f"deadline={self.deadline_s:g}"] if self.deadline_s is not None else []
         words += ["figures=yes"] if self.figures else []
         words += [f"soak={self.soak_minutes:g}"] if self.soak_minutes else []
+        words += [f"plan={self.plan}"] if self.plan else []
         return " ".join(words)
+
+
+def plan_word(spec: Any) -> str:
+    """A specification as a word of a question; raises ValueError for what is not JSON."""
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.replace(" ", "\\u0020")  # only in strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +87,11 @@ def request_of(question: str) -> Request:
         values.get("figures") == "yes",
         float(values.get("soak", 0)),
         chosen == "none",
+        values.get("plan", ""),
     )
 
 
-_NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures", "soak"))
+_NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures", "soak", "plan"))
 
 
 _OPENED = (
@@ -107,7 +119,7 @@ def perform(
     with Pool(interpreter, surroundings) as pool:
         if pool.hello.get("opened") and request.device != "cpu":
             raise PoolError(_OPENED)
-        gpus: list[dict[str, object]] = []
+        gpus: list[dict[str, Any]] = []
         notes: tuple[str, ...] = ()
         if request.device != "cpu" and (pool.hello.get("hip") or pool.hello.get("cuda")):
             seen = pool.survey()
@@ -115,6 +127,8 @@ def perform(
             if seen.get("error"):
                 notes = (f"torch cannot use a GPU: {seen['error']}",)
             notes += gpu_notes.hidden(pool.surroundings, bool(pool.hello.get("hip")), len(gpus)) + gpu_notes.busy(gpus)
+        if request.plan:
+            return [_tried(pool, request, gpus, notes, told, time.monotonic() - began)]
         settings = plan(pool.hello, gpus, request.world, request.backend, request.device, request.deadline_s)
         before_s = time.monotonic() - began  # importing torch: the user waits for it too
         runs = [run_modes(pool, one, modes, told, notes) for one in settings] if modes else []
@@ -126,6 +140,23 @@ def perform(
             measured = figures.measure(pool, setting, gpus, wanted, told, aside.stop)
             runs = _joined(runs, measured, notes)
         return [replace(runs[0], wall_s=runs[0].wall_s + before_s), *runs[1:]] if runs else runs
+
+
+def _tried(
+    pool: Pool,
+    request: Request,
+    gpus: list[dict[str, Any]],
+    notes: tuple[str, ...],
+    told: Told | None,
+    before_s: float,
+) -> SmokeRun:
+    """A plan at a depth or two."""
+    from rocdoctor.train.smoke.plan.perform import run_plan, setting_of, work_of
+
+    work = work_of(json.loads(request.plan))
+    setting = setting_of(work, pool.hello, gpus, request.world, request.device)
+    run = run_plan(pool, work, setting, told, request.deadline_s)
+    return replace(run, wall_s=run.wall_s + before_s, notes=(*notes, *run.notes))
 
 
 def _joined(runs: list[SmokeRun], measured: SmokeRun, notes: tuple[str, ...]) -> list[SmokeRun]:

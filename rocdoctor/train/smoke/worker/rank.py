@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import device_choice, figures, guard, locate, watch, whereabouts
+from . import device_choice, figures, guard, locate, plan_step, watch, whereabouts
 from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
@@ -132,7 +132,7 @@ def _serve(job: RankJob, commands: int, events: int) -> None:
         say(event="not-ready", **_crash(torch, error))
         return
     say(event="ready", gpu=seen)
-    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE, *figures.ALL)}
+    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE, plan_step.MODE, *figures.ALL)}
     cache: dict[Any, Any] = {}
     with os.fdopen(commands, "r") as lines:
         for line in lines:
