@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from rocdoctor.model.facts import Machine
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.plan_trials import fleet_with_trials, spec_with_trials
 from rocdoctor.service.planning import PlanOptions, fleet_on, nodes_of, site_of, workload_of
 from rocdoctor.service.specification_files import load_spec
 from rocdoctor.train.recommend.advise import recommend
@@ -54,7 +55,7 @@ def compared(options: PlanOptions, first: str, second: str) -> tuple[Side, Side]
 def _side(options: PlanOptions, words: str, looked_at: list[Machine]) -> Side:
     try:
         if words.lower().endswith(_FILES) and "=" not in words:
-            return Side(words, solve(load_spec(words)))
+            return Side(words, solve(spec_with_trials(load_spec(words))))
         changed = replace(options, **_changes(words))
         if changed.model is None:
             raise UsageError(f"--compare {words}: no model; give --model, or model=NAME here")
@@ -82,7 +83,8 @@ def _fleet(changed: PlanOptions, options: PlanOptions, looked_at: list[Machine])
         if site.machine is None:
             return site.fleet
         looked_at.append(site.machine)
-    return fleet_on(looked_at[0], nodes)
+    fleet = fleet_on(looked_at[0], nodes)
+    return fleet if options.source is not None else fleet_with_trials(fleet)
 
 
 def _changes(words: str) -> dict[str, Any]:

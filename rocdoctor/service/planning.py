@@ -14,6 +14,7 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions
+from rocdoctor.service.plan_trials import fleet_with_trials
 from rocdoctor.service.session import Progress, open_host
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.errors import SpecError
@@ -74,7 +75,8 @@ def site_of(options: PlanOptions) -> Site:
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     machine = collect(open_host(options), smoke=_measuring(options))
     progress.done()
-    return Site(fleet_on(machine, nodes), machine)
+    fleet = fleet_on(machine, nodes)
+    return Site(fleet if options.source is not None else fleet_with_trials(fleet), machine)
 
 
 def nodes_of(given: int | None) -> int:

@@ -1,4 +1,4 @@
-"""Specifications from files: those that people write, and the plans that ``recommend --json`` printed."""
+"""Specifications from files: those that people write, and those in answers of our own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from rocdoctor.service.evidence import read_text
 
 # A configuration of a model is a page; more is none.
 _MOST_BYTES = 4_000_000
+# The plans of an answer of ``recommend``.
+PARTS = ("plan", "faster", "runner_up")
 
 
 def load_spec(name: str) -> Any:
     """The specification of a file (``-``: standard input), with a ``config.json`` that its model names read in.
 
-    That file lies beside the specification. Raises UsageError, and OSError for the ``config.json``.
+    That file lies beside the specification. ``FILE:faster`` and ``FILE:runner_up`` are the other plans of an answer of
+    ``recommend``. Raises UsageError, and OSError for the ``config.json``.
     """
-    spec = _plan_of(name, _read(name, read_text(name)))
+    before, _, part = name.rpartition(":")
+    name, part = (before, part) if before and part in PARTS else (name, "plan")
+    spec = _plan_of(name, _read(name, read_text(name)), part)
     if name == "-":
         return spec
     model = spec.get("model") if isinstance(spec, Mapping) else None
@@ -36,11 +41,17 @@ def load_spec(name: str) -> Any:
     return {**spec, "model": {**named, **(model if isinstance(model, Mapping) else {})}}
 
 
-def _plan_of(name: str, read: Any) -> Any:
-    """The plan's specification where the file is an answer of ``recommend``."""
-    if not isinstance(read, Mapping) or read.get("schema") != "rocdoctor.recommend/1":
+def _plan_of(name: str, read: Any, part: str) -> Any:
+    """The plan's specification where the file is an answer of ``recommend`` or ``estimate``."""
+    if not isinstance(read, Mapping):
         return read
-    plan = read.get("plan")
+    if read.get("schema") in ("rocdoctor.estimate/1", "rocdoctor.trial/1"):
+        return read.get("spec")
+    if read.get("schema") != "rocdoctor.recommend/1":
+        return read
+    plan = read.get(part)
+    if not isinstance(plan, Mapping) and isinstance(read.get("plan"), Mapping):
+        raise UsageError(f"{name}: it holds no plan '{part}'")
     if not isinstance(plan, Mapping):
         raise UsageError(f"{name}: nothing fitted there, so it holds no plan")
     return plan.get("spec")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from rocdoctor.host import output
 from rocdoctor.report.plan.estimate_document import document
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.plan_trials import spec_with_trials
 from rocdoctor.service.session import print_json, rendered
 from rocdoctor.service.specification_files import load_spec
 from rocdoctor.train.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
@@ -54,11 +56,13 @@ def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result
 
 
 def _answer(options: Options) -> dict[str, Any]:
-    one = solve(load_spec(options.spec))
+    spec = spec_with_trials(load_spec(options.spec))
+    one = solve(spec)
+    read = {"spec": json.loads(json.dumps(spec, default=str))}
     if not options.trace:
-        return answer_of(one)
+        return {**answer_of(one), **read}
     one, trace = _traced(one, options.python, options.trust_interpreter)
-    return {**answer_of(one), "trace": trace}
+    return {**answer_of(one), **read, "trace": trace}
 
 
 def run(options: Options) -> int:

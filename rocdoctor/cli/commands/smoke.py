@@ -33,7 +33,10 @@ FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(smoke_nodes.NodeOptions):
-    """Which modes run, and what is measured (``soak`` in minutes); ``trace`` is a file, ``nnodes`` a number or auto."""
+    """Which modes run, and what is measured (``soak`` in minutes).
+
+    ``trace`` and ``plan`` are files, ``nnodes`` is a number or auto.
+    """
 
     world: int | None = None
     nnodes: str | None = None
@@ -42,6 +45,7 @@ class Options(smoke_nodes.NodeOptions):
     figures: bool = False
     soak: float | None = None
     trace: str | None = None
+    plan: str | None = None
     list: bool = False
     explain: bool = False
 
@@ -60,6 +64,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--figures", action="store_true", help="measure how fast this machine is (by itself: no modes)")
     add("--soak", type=float, metavar="MINUTES", help="sustained load: what heat does to rate and clock")
     add("--trace", metavar="FILE", help="write a torch.profiler trace of three training steps (with --figures)")
+    add("--plan", metavar="FILE", help="try what recommend --json printed, or a specification, for a few steps")
     add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--list", action="store_true", help="print the modes and end")
@@ -77,6 +82,13 @@ def run(options: Options) -> int:
     if options.source is None and find_spec("psutil") is None:  # the single file holds nothing that is compiled
         lacks = f"smoke tests need psutil, which {sys.executable} lacks"
         raise UsageError(f"{lacks} (pip: psutil; Debian, Fedora: python3-psutil; Arch: python-psutil)")
+    if options.plan is not None:
+        _alone(options)
+        from rocdoctor.cli.commands import smoke_plan
+
+        request = Request(no_modes=True, world=options.world, device=options.device, deadline_s=options.deadline)
+        host = open_host(options)
+        return smoke_plan.run(options.plan, options, lambda word: _asked(host, options, replace(request, plan=word)))
     if options.nnodes is not None:
         if options.source is not None or options.world is not None:
             raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")
@@ -86,6 +98,27 @@ def run(options: Options) -> int:
     runs, low = _beside_peaks(host, runs)
     _print(options, runs, low)
     return EXIT_FINDINGS if any(one.state in ("fail", "crashed") for each in runs for one in each.modes) else 0
+
+
+def _alone(options: Options) -> None:
+    """A plan is tried by itself, on this machine."""
+    others = {
+        "MODE": options.modes,
+        "--full": options.full,
+        "--quick": options.quick,
+        "--figures": options.figures,
+        "--soak": options.soak is not None,
+        "--trace": options.trace is not None,
+        "--nnodes": options.nnodes is not None,
+        "--from": options.source is not None,
+        "--backend": options.backend != "auto",
+    }
+    given = next((name for name, there in others.items() if there), None)
+    if given is not None:
+        raise UsageError(f"--plan tries a plan alone, on this machine; it does not go with {given}")
+    if options.format == "junit":
+        raise UsageError("--plan prints text, json or markdown, not junit")
+    _within_limits(options)
 
 
 def _print_modes(options: Options, modes: Sequence[Mode]) -> None:
@@ -116,7 +149,7 @@ def _recorded(host: Host) -> tuple[SmokeRun, ...]:
     return runs
 
 
-def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
+def _within_limits(options: Options) -> None:
     if not sys.platform.startswith("linux"):
         raise UsageError("smoke tests run on Linux only")
     if options.world is not None and not 1 <= options.world <= MAX_WORLD:
@@ -125,6 +158,10 @@ def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
         raise UsageError(f"--deadline takes 1 to 3600 seconds, not {options.deadline:g}")
     if options.soak is not None and not 0.05 <= options.soak <= 1440:
         raise UsageError(f"--soak takes 0.05 to 1440 minutes, not {options.soak:g}")
+
+
+def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
+    _within_limits(options)
     measuring = options.figures or options.soak is not None or options.trace is not None
     no_modes = measuring and not options.modes and not options.full and not options.quick
     figures = (options.full and not options.modes) or options.figures or options.trace is not None
@@ -142,9 +179,17 @@ def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
         no_modes,
     )
     aside = Aside(os.path.abspath(options.trace) if options.trace is not None else "")
+    return _asked(host, options, request, aside, 0 if no_modes else count)
+
+
+def _asked(
+    host: Host, options: Options, request: Request, aside: Aside | None = None, count: int = 0
+) -> tuple[SmokeRun, ...]:
+    """Run what is requested, and say meanwhile how far it is."""
+    aside = aside or Aside()
     progress = Progress(options.quiet)
     progress.say("importing torch")
-    seen = _listen(host, progress, 0 if no_modes else count, aside)
+    seen = _listen(host, progress, count, aside)
     try:
         answer = host.ask(request.question())
     except KeyboardInterrupt:

@@ -179,6 +179,7 @@ def _sources(answer: Recommendation) -> Iterator[Block]:
         "bandwidth": "memory bandwidth",
         "link": "links between GPUs",
         "host_memory": "main memory",
+        "trials": "plans tried",
     }
     found = [(name, answer.fleet.sources[key]) for key, name in names.items() if answer.fleet.sources.get(key)]
     if found:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rocdoctor.train.recommend.estimate import efficiency, solve
+from rocdoctor.train.recommend.explain.value_reasons import PLAN_FILE
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, four_bit
+from rocdoctor.train.smoke.plan.order import refusal
 
 
 def notes(plan: Plan) -> tuple[str, ...]:
@@ -23,6 +25,11 @@ def _notes(plan: Plan) -> Iterator[str]:
             "This plan is tight: the estimate reaches beyond what can be planned with. Start with it and watch the "
             "memory; the changes under 'If it does not fit' come next."
         )
+        if refusal(work) is None:
+            yield (
+                f"Whether it fits can be tried: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan "
+                f"{PLAN_FILE}"
+            )
     if work.optimizer == "adam8bit" and eight_bit_optimizer(fleet).state != "yes":
         yield f"8-bit Adam: {eight_bit_optimizer(fleet).reason}"
     if work.method == "qlora":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bytes_per_parameter, shares
+from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.speed.pipeline import Schedule
@@ -37,6 +40,7 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     lines.append(
         f"the allocator holds {kept:.1f} GiB more than lives, the device {found.context / GIB:.1f} GiB beside it"
     )
+    lines += _tried(work)
     if told is None:
         lines.append(f"speed: the peak rate of '{gpu.name}' is in no table; give gpu.peak_tflops and bandwidth_gb_s")
         return lines
@@ -59,3 +63,17 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
         idle = f"{100 * plan.idle:.0f} % idle on top"
         lines.append(f"pipeline: {plan.name}, {plan.microbatches} micro-batches on {plan.stages} stages, {idle}")
     return lines
+
+
+def _tried(work: Work) -> Iterator[str]:
+    """Which trials the figures rest on, with their day."""
+    own, like, fast = tried.exact(work), tried.alike(work), tried.nearest(work)
+    if own is not None:
+        ran = "whole" if own.whole else f"at {' and '.join(map(str, own.layers))} layers"
+        yield f"memory measured here on {own.on}: this plan was tried {ran}, {own.reserved:.2f} times the estimate"
+    elif like is not None and like.reserved > 1:
+        words = f"the upper end is raised, since a plan of its kind took {like.reserved:.2f} times its estimate"
+        yield f"memory: {words}, measured here on {like.on}"
+    if fast is not None:
+        whose = "this plan" if fast == own else "the nearest plan that was tried"
+        yield f"speed measured here on {fast.on}: {whose} ran at {fast.speed:.2f} times the estimate"

@@ -17,6 +17,7 @@ from rocdoctor.train.recommend.plan import Choice, Plan
 from rocdoctor.train.recommend.search.candidates import Candidate, Search
 from rocdoctor.train.recommend.software import attention, precision
 from rocdoctor.train.recommend.speed.communication import volumes
+from rocdoctor.train.smoke.plan.order import refusal
 
 FRAMEWORK_WORDS = {
     "ddp": "PyTorch DistributedDataParallel",
@@ -59,6 +60,10 @@ def margin(first: Candidate, second: Candidate) -> str:
     return f"{'as fast' if change > -0.005 else f'{-change:.0%} faster'}{more}; {held}"
 
 
+# What examples call the file that ``recommend --json`` is written to.
+PLAN_FILE = "plan.json"
+
+
 def gain(sure: Candidate, fast: Candidate) -> str:
     """How a plan that may just fit compares with the one that surely does."""
     found, usable = fast.memory, fast.work.gpu.usable_bytes
@@ -68,6 +73,8 @@ def gain(sure: Candidate, fast: Candidate) -> str:
         f"{gib(usable - likely)} to spare (likely {gib(likely)}, at most {gib(found.high)}, of {gib(usable)} usable)"
     )
     tried = "Try it for a few steps and watch the memory."
+    if refusal(fast.work) is None:
+        tried = f"Try it there: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan {PLAN_FILE}:faster"
     return f"{times:.2f} times as fast. By the estimate it fits with {spare}. {tried}"
 
 

@@ -164,8 +164,8 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
     More fields that a plan for a machine gives: usable_gib, link_gb_s, fabric, island, mesh, host_gb_s, per_node,
-    power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has bytes/s of the network
-    of one GPU by generation. What is derived is named in ``why``.
+    power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has bytes/s of the
+    network of one GPU by generation. What is derived is named in ``why``.
     """
     table: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"name": raw} if raw else {}
     name = str(table.get("name") or "not named")[:200]

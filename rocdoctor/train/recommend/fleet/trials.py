@@ -55,7 +55,7 @@ def canonical(values: Mapping[str, Any]) -> str:
 
 
 def read_trials(raw: Any) -> tuple[Trial, ...]:
-    """The trials of ``gpu.trials``, the latest last; what is none is left out. Never raises: it may be anybody's file."""
+    """The trials of ``gpu.trials``, the latest last; what is none is left out. Never raises: anybody may write them."""
     listed = raw if isinstance(raw, list | tuple) else ()
     return tuple(one for each in listed[-MOST:] if isinstance(each, Mapping) and (one := _read(each)) is not None)
 
@@ -71,7 +71,8 @@ def _read(raw: Mapping[str, Any]) -> Trial | None:
     if not all(isinstance(one, int) and 0 < one <= 10_000 for one in layers):
         return None
     outside = raw.get("outside_gib")
-    known = isinstance(outside, int | float) and not isinstance(outside, bool) and 0 <= outside < 10_000
+    if isinstance(outside, bool) or not isinstance(outside, int | float) or not 0 <= outside < 10_000:
+        outside = None
     try:
         words = canonical(kind), canonical(plan)
     except (TypeError, ValueError, RecursionError):
@@ -79,9 +80,7 @@ def _read(raw: Mapping[str, Any]) -> Trial | None:
     if max(map(len, words)) > _LONGEST:
         return None
     whole = raw.get("whole") is True
-    return Trial(
-        on, *words, tuple(layers), whole, live, reserved, _factor(raw.get("speed")), float(outside) if known else None
-    )
+    return Trial(on, *words, tuple(layers), whole, live, reserved, _factor(raw.get("speed")), outside)
 
 
 def _factor(value: Any) -> float | None:

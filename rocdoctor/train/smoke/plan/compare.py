@@ -20,8 +20,9 @@ from rocdoctor.train.smoke.plan.order import cut
 
 # Ranks of one division hold the same; a rank that holds more by this share of the plan has something of its own.
 _ODD_SHARE = 0.1
-# Below this a difference of processes is their own noise, not a plan's.
-_NOISE_BYTES = 32 * 2.0**20
+# Below this a difference of processes is their own noise, not a plan's: two ranks of FSDP2 on a busy CPU were 33 MiB
+# apart, since buffers of collectives are in flight for longer or shorter (torch 2.13, gloo).
+_NOISE_BYTES = 64 * 2.0**20
 # What an estimate may be off by before its user should be told first. That of the accuracy page is 10 %.
 OFF = 0.1
 
@@ -89,9 +90,25 @@ class Compared:
         return self.live_ratio if self.device == "cpu" else self.reserved_ratio
 
     @property
+    def off(self) -> tuple[str, ...]:
+        """What the estimate was off in, beyond what runs differ by."""
+        own, told = (self.live, self.told.memory.live_peak)
+        if self.device == "cuda":
+            own, told = self.reserved, self.told.memory.reserved
+        memory = abs(self.memory_ratio - 1) > OFF and abs(own - told) > _NOISE_BYTES
+        speed = self.speed is not None and abs(self.speed - 1) > OFF
+        return tuple(name for name, far in (("memory", memory), ("speed", speed)) if far)
+
+    @property
+    def on_its_own(self) -> bool:
+        """It ran on what the plan is for, not on the CPU in place of GPUs."""
+        return self.device == "cuda" or self.work.gpu.name == "CPU"
+
+    @property
     def kept(self) -> bool:
-        """It speaks for the plan itself: not with fewer words, nor where ranks are not alike."""
-        return not self.vocabulary_cut and not self.odd and (self.device == "cuda" or self.work.gpu.name == "CPU")
+        """It speaks for the plan itself: not with fewer words, nor where ranks are not alike, nor in the noise."""
+        told = self.runs[0].most_live > 2 * _NOISE_BYTES
+        return told and self.on_its_own and not self.vocabulary_cut and not self.odd
 
     def trial(self, day: str) -> Trial:
         """What is kept of it."""
@@ -142,9 +159,10 @@ def compared(work: Work, runs: Sequence[DepthRun], device: Literal["cpu", "cuda"
     step = _line(runs, layers, [one.step_s for one in runs])
     grows = len(runs) == 1 or runs[1].step_s > runs[0].step_s
     step_s = step if grows else None
-    on_its_own = device == "cuda" or work.gpu.name == "CPU"
-    speed = told.step_s / step_s if told.step_s is not None and step_s is not None and on_its_own else None
-    return Compared(work, device, told, tuple(runs), live, max(live, reserved), step_s, speed, _odd(last))
+    found = Compared(work, device, told, tuple(runs), live, max(live, reserved), step_s, None, _odd(last))
+    if told.step_s is None or step_s is None or not found.on_its_own:
+        return found
+    return replace(found, speed=told.step_s / step_s)
 
 
 def _whole(work: Work, ran: Work) -> Work:

@@ -84,9 +84,15 @@ def room_of(work: Work, setting: RunSetting, available_bytes: float | None = Non
 
 
 def run_plan(
-    pool: Pool, work: Work, setting: RunSetting, told: Told | None = None, limit_s: float | None = None
+    pool: Pool,
+    work: Work,
+    setting: RunSetting,
+    told: Told | None = None,
+    limit_s: float | None = None,
+    steps: tuple[int, int] = (WARM, STEPS),
 ) -> SmokeRun:
-    """The plan at its depths; these are the run's modes, the shallowest first, what each rank measured their facts."""
+    """The plan at its depths, ``steps`` to warm up and to be measured; these are the run's modes, the
+    shallowest first, and what each rank measured is their facts."""
     began = time.monotonic()
     tell = told or (lambda what, mode, rank, state: None)
     results: list[ModeResult] = []
@@ -100,7 +106,7 @@ def run_plan(
     for one in chosen:
         title = f"{NAME} of {one.model.layers} layers"
         tell("mode", title, -1, "")
-        found = _depth(pool, one, setting, limit_s or _limit_s(one))
+        found = _depth(pool, order(one, *steps), one, setting, limit_s or _limit_s(one))
         results.append(replace(found, mode=title))
         tell("done", title, -1, found.state)
         if found.state != "pass":
@@ -129,12 +135,12 @@ def _none(why: str, world: int) -> ModeResult:
     return ModeResult(NAME, "not-applicable", 0.0, why, ranks=ranks)
 
 
-def _depth(pool: Pool, work: Work, setting: RunSetting, limit_s: float) -> ModeResult:
+def _depth(pool: Pool, told: Mapping[str, Any], work: Work, setting: RunSetting, limit_s: float) -> ModeResult:
     """One depth on ranks made anew: what an earlier depth left in an allocator would be measured too."""
     found = judge(pool.start(setting.world, setting.backend, setting.device, limit_s, max(limit_s, setting.limit_s)))
     if found.state != "pass":
         return found
-    record = pool.run(NAME, limit_s, options=order(work, WARM, STEPS))
+    record = pool.run(NAME, limit_s, options=told)
     return replace(judge(record), facts=_facts(record, work))
 
 

@@ -137,7 +137,7 @@ class PlanModel:
 def adapt(torch: Any, model: Any, rank: int) -> None:
     """LoRA on every linear layer inside the layers, as peft writes it: frozen 16-bit weights, fp32 adapters."""
 
-    class Adapted(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Adapted(torch.nn.Module):  # type: ignore[misc]
         def __init__(self, base: Any) -> None:
             super().__init__()
             self.base = base

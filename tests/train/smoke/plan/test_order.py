@@ -1,0 +1,134 @@
+"""Which plans the ranks can run, how deep, and on which machines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rocdoctor.train.recommend.estimate import solve
+from rocdoctor.train.smoke.plan.depths import BUDGET_S, STEPS, WARM, depths, guess, seconds
+from rocdoctor.train.smoke.plan.order import cut, order, refusal
+from rocdoctor.train.smoke.plan.perform import setting_of
+from rocdoctor.train.smoke.run.rank_sets import PlanError
+from rocdoctor.train.smoke.run.request import Request, plan_word, request_of
+
+GIB = 2.0**30
+SPEC: dict[str, Any] = {
+    "model": "llama-3-70b",
+    "gpu": "MI300X",
+    "gpus": 8,
+    "seq": 4096,
+    "micro_batch": 2,
+    "parallel": {"fsdp": 8},
+    "framework": "fsdp2",
+    "recompute": "full",
+    "precision": "bf16",
+}
+HELLO = {"gloo": True, "nccl": True, "hip": "6.4"}
+
+
+def _gpus(count: int, gib: float = 192) -> list[dict[str, Any]]:
+    return [{"index": one, "name": "a GPU", "memory_bytes": gib * GIB} for one in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"parallel": {"tp": 2, "fsdp": 4}}, None),
+        ({"method": "lora", "framework": "ddp", "parallel": {"dp": 8}}, None),
+        ({"framework": "megatron", "parallel": {"tp": 8}}, "Megatron-LM keeps memory of its own"),
+        ({"framework": "deepspeed", "parallel": {"zero": 2}}, "DeepSpeed keeps memory of its own"),
+        ({"framework": "ddp", "parallel": {"dp": 8, "zero": 2}}, "torch has no ZeRO 2"),
+        ({"parallel": {"pp": 2, "fsdp": 4}}, "pipeline parallelism"),
+        ({"parallel": {"cp": 2, "fsdp": 4}}, "context parallelism"),
+        ({"method": "qlora", "framework": "ddp", "parallel": {"dp": 8}}, "bitsandbytes"),
+        ({"method": "lora"}, "adapters"),
+        ({"optimizer": "adamw_8bit"}, "8-bit Adam"),
+        ({"precision": "fp8"}, "8-bit products"),
+        ({"precision": "fp16"}, "scaler"),
+        ({"parallel": {"fsdp": 8, "offload": True}}, "offload"),
+        ({"model": "mixtral-8x7b"}, "experts"),
+        ({"parallel": {"tp": 2, "fsdp": 2, "replicate": 2}}, "copies"),
+    ],
+)
+def test_what_is_refused_says_why(changes: dict[str, Any], words: str | None) -> None:
+    why = refusal(solve({**SPEC, **changes}).work)
+    assert (why is None) if words is None else (why is not None and words in why)
+
+
+def test_a_cut_plan_differs_in_depth_alone() -> None:
+    work = solve({**SPEC, "grad_accum": 16, "recompute_layers": 40}).work
+    one = cut(work, 4)
+    assert (one.model.layers, one.recompute_layers, one.microbatches) == (4, 2, 2)
+    assert (one.model.hidden, one.model.vocab, one.micro_batch, one.parallel) == (
+        work.model.hidden,
+        work.model.vocab,
+        work.micro_batch,
+        work.parallel,
+    )
+
+
+def test_a_plan_too_slow_to_run_whole_runs_at_two_depths_within_the_time() -> None:
+    first, second = depths(solve(SPEC).work, 170 * GIB)
+    assert 1 <= first.model.layers < second.model.layers < 80
+    assert (WARM + STEPS) * seconds(second) <= BUDGET_S
+
+
+def test_a_small_plan_runs_whole() -> None:
+    (one,) = depths(solve({**SPEC, "model": "llama-3.2-1b", "seq": 1024}).work, 170 * GIB)
+    assert one.model.layers == 16
+
+
+def test_words_are_cut_only_where_a_layer_does_not_fit() -> None:
+    work = solve(SPEC).work
+    least = guess(cut(work, 1)).memory.low
+    first, *_ = depths(work, least)
+    assert first.model.vocab == work.model.vocab
+    first, *_ = depths(work, 0.9 * least)
+    assert first.model.vocab < work.model.vocab
+    assert depths(work, 1e6) == ()
+
+
+def test_the_order_names_all_that_a_rank_builds() -> None:
+    told = order(cut(solve({**SPEC, "parallel": {"tp": 2, "fsdp": 4}}).work, 3), 1, 2)
+    assert (told["layers"], told["tp"], told["shard"], told["sequence"], told["recompute"]) == (3, 2, 4, True, "full")
+    assert (told["mixed"], told["autocast"], told["fused_step"], told["reshard"]) == (True, False, True, True)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "world", "device", "words"),
+    [
+        (_gpus(2), None, "auto", "the plan is for 8 GPUs and torch sees 2 here: try it there, or plan for this"),
+        ([], None, "auto", "torch sees none here"),
+        (_gpus(8, 64), None, "auto", "has 64 GiB: try it there"),
+        (_gpus(8), 4, "auto", "does not go with --world 4"),
+    ],
+)
+def test_another_machine_than_the_plans_is_refused_with_what_to_do(
+    gpus: list[dict[str, Any]], world: int | None, device: str, words: str
+) -> None:
+    with pytest.raises(PlanError, match=words):
+        setting_of(solve(SPEC).work, HELLO, gpus, world, device)
+
+
+def test_a_plan_for_many_nodes_is_refused() -> None:
+    with pytest.raises(PlanError, match="for 128 ranks"):
+        setting_of(solve({**SPEC, "gpus": 128, "parallel": {"fsdp": 128}}).work, HELLO, _gpus(8), None, "auto")
+
+
+def test_the_plans_own_machine_takes_a_gpu_a_rank() -> None:
+    found = setting_of(solve(SPEC).work, HELLO, _gpus(8, 191.7), None, "auto")
+    assert (found.world, found.backend, found.device) == (8, "nccl", "cuda")
+    found = setting_of(solve(SPEC).work, HELLO, [], None, "cpu")
+    assert (found.world, found.backend, found.device) == (8, "gloo", "cpu")
+
+
+def test_a_question_holds_the_whole_plan() -> None:
+    given = {**SPEC, "model": {"name": "my own model", "layers": 2, "hidden": 64}}
+    asked = Request(no_modes=True, plan=plan_word(given), device="cpu")
+    again = request_of(asked.question())
+    assert again == asked
+    assert json.loads(again.plan) == given
