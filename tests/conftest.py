@@ -58,6 +58,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(autouse=True)
 def _hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("COLUMNS", "100")  # the same lines in every terminal, and in none
+    monkeypatch.setenv("XDG_STATE_HOME", "/nonexistent/state")  # whoever runs the tests may have tried plans here
     if request.node.get_closest_marker("live") is None:
 
         def refuse(*_: object, **__: object) -> None:

@@ -18,6 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocdoctor.cli.main import run
+from rocdoctor.report.plan.trial_document import as_json
 from rocdoctor.report.smoke.nodes_document import as_json as nodes_as_json
 from rocdoctor.train.recommend.memory.trace import unavailable
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
@@ -26,12 +27,13 @@ from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from tests.fleet.kit import fleet_of
 from tests.golden.replay import FIXTURES, NAMES
 from tests.kit import ROOT
+from tests.report import trial_kit
 
 _SCHEMAS = {path.name.partition(".")[0]: path for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json"))}
 _GOLDEN = ROOT / "tests" / "golden"
-# Documents that rocdoctor writes for itself: the probe's answers, the journal of fixes, the record of a node, which
-# docs/fleet.md describes; a profile is YAML.
-_OWN = {"probe", "fixes", "profile", "record"}
+# Documents that rocdoctor writes for itself: the probe's answers, the journal of fixes, a user's trials, the record of
+# a node, which docs/fleet.md describes; a profile is YAML.
+_OWN = {"probe", "fixes", "profile", "record", "trials"}
 # Keys that may be missing, by document: everything else that a schema names is required.
 _OPTIONAL = {
     "report": {"recognised", "voice", "confidence", "references", "finer", "outcomes", "threads"},
@@ -130,6 +132,7 @@ _COMMANDS: dict[str, list[list[str]]] = {
     "proofs": [["smoke", "--explain", "--full"]],
     "fleet": [["fleet", "judge", "STORE"], ["fleet", "why", "STORE", "n3"]],
     "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
+    "trial": [],  # it needs ranks: tests/report/test_trial_document.py
 }
 
 
@@ -239,7 +242,10 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
 def test_a_key_with_another_name_is_noticed(
     name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = _printed([files.get(word, word) for word in _COMMANDS[name][0]], capsys)
+    if name == "trial":
+        document = as_json(trial_kit.tried(trial_kit.depth(2, 1.0, 1.0), trial_kit.depth(5, 1.0, 1.0)))
+    else:
+        document = _printed([files.get(word, word) for word in _COMMANDS[name][0]], capsys)
     named = {key for one in _objects(_schema(name)) for key in one["properties"]}
     tried = 0
     for path in _records(document):
