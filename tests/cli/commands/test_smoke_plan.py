@@ -78,7 +78,12 @@ def test_what_estimate_printed_is_a_plan(plan: Path, tmp_path: Path, capsys: pyt
 def test_the_faster_plan_of_an_answer_is_named_with_a_colon(
     plan: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = {"schema": "rocdoctor.recommend/1", "plan": {"spec": {}}, "faster": {"spec": SPEC}, "runner_up": None}
+    answer: dict[str, Any] = {
+        "schema": "rocdoctor.recommend/1",
+        "plan": {"spec": {}},
+        "faster": {"spec": SPEC},
+        "runner_up": None,
+    }
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(answer))
     assert smoke_plan.run(f"{path}:faster", Options(format="json"), _ask(depth(32, 1.0, 1.0))) == 0
