@@ -60,6 +60,7 @@ _ELSEWHERE = {
 _LIVE = {
     "--nnodes": "tests/train/smoke/nodes/test_slurm.py",
     "--with-smoke": "tests/host/live/test_as_root.py",
+    "--plan": "tests/cli/commands/test_smoke_plan.py",
 }
 
 
