@@ -86,10 +86,12 @@ def test_other_kinds_keep_their_memory_and_share_the_speed() -> None:
     assert "the nearest plan that was tried" in _said(found)
 
 
-def test_the_nearest_trial_speaks() -> None:
+@pytest.mark.parametrize("micro_batch", [2, 4])
+def test_the_nearest_trial_speaks(micro_batch: int) -> None:
+    """That of the plan itself, and for another plan that of its kind, before one that was made later."""
     compiled = {**SPEC, "compile": True}
-    found = _solved(_trial(speed=0.8), _trial(compiled, speed=0.5))
-    bare = _solved()
+    found = _solved(_trial(speed=0.8), _trial(compiled, speed=0.5), micro_batch=micro_batch)
+    bare = _solved(micro_batch=micro_batch)
     assert bare.speed is not None and found.speed is not None
     assert found.speed.tokens_per_s_per_gpu == pytest.approx(0.8 * bare.speed.tokens_per_s_per_gpu)
 

@@ -1,9 +1,8 @@
-"""Faults of a plan that is tried: memory that nobody planned for, too little of it, and a rank that stays away."""
+"""Faults of a plan that is tried: memory that nobody planned for, and too little of it."""
 
 from __future__ import annotations
 
 import resource
-import time
 from collections.abc import Callable
 
 import torch
@@ -29,9 +28,4 @@ def short(active: Active) -> None:
     at_backward(limit, active, _TURN)
 
 
-def stays_away(active: Active) -> None:
-    """Never come back from a backward pass."""
-    at_backward(lambda: time.sleep(3600), active, _TURN)
-
-
-FAULTS: dict[str, Callable[[Active], None]] = {"hoard": hoard, "short": short, "stays-away": stays_away}
+FAULTS: dict[str, Callable[[Active], None]] = {"hoard": hoard, "short": short}
