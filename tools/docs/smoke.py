@@ -112,6 +112,33 @@ tokens a second, share of the peak (MFU, 6 N + 12 L h s operations a token), 1 t
 - `--soak MINUTES` loads each GPU (or all threads of the CPU) with matrix products and compares rate and clock of the
   last minute with the first: an idle GPU never shows that it throttles. An interrupt ends it with what there is.
 
+## A plan tried for a few steps
+
+```sh
+rocdoctor recommend --model llama-3.1-8b --json    # > plan.json
+rocdoctor smoke --plan plan.json               # what recommend or estimate --json printed, or a specification
+rocdoctor smoke --plan plan.json:faster        # the faster plan that may just fit, where recommend names one
+```
+
+The plan's own shapes are trained on random tokens in the interpreter under test: its division of the work (one GPU,
+DistributedDataParallel with or without ZeRO-1, FSDP2 and HSDP, tensor parallelism with FSDP2), micro-batch, sequence,
+recompute, precision, loss, adapters (LoRA) and optimizer. All layers run where that takes less than a minute by the
+estimate, else two depths. Measured are the most memory of each rank and the seconds of a step. Both stand beside what
+the same estimate says of the same depths.
+
+- The whole plan is the straight line through both depths, since all layers are alike. 5 % stay open (2 % where all
+  layers ran): fragments of the allocator do not grow evenly. Data, checkpoints and evaluation are not in it.
+- What was measured is kept in `~/.local/state/rocdoctor/trials.json` (or under `$XDG_STATE_HOME`). The next `recommend`
+  and `estimate` for this GPU use it and say so, with the day. Delete the file to forget it.
+- For the plan that ran, it takes the place of the estimate. Other plans of its kind (framework, precision, method,
+  compiled or not) are only said to need more, never less. Speeds of all plans on this GPU are scaled.
+- Not kept: a run on the CPU in place of GPUs, with a smaller vocabulary, with ranks that are not alike, or so small
+  that a process differs more from the next.
+- A rank out of memory is named with the part of the step and what the plan predicted; a rank that hangs as in any mode.
+- A plan for another number or kind of GPUs is refused. `--device cpu` tries its memory alone, with processes.
+- Megatron-LM, DeepSpeed, experts, pipelines, context parallelism, 4-bit weights and 8-bit products are not tried: torch
+  alone does not show what they take.
+
 ## Several nodes
 
 Run the same command on every node, or once within `srun` (or a batch script), where the rest comes from Slurm:

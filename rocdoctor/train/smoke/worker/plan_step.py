@@ -106,7 +106,7 @@ class PlanSteps:
         self.context, self.held, self.order = context, held, held.order
         torch, order = context.torch, held.order
         self.loss: Any = None
-        self.optimizer = optimizer_of(context, held)
+        self.optimizer: Any = optimizer_of(context, held)
         short = order["mixed"] or order["params"] == "bf16"
         compute = torch.bfloat16 if short else torch.float32
         generator = torch.Generator().manual_seed(17 + context.rank // int(order["tp"]))
@@ -125,7 +125,7 @@ class PlanSteps:
     def run(self) -> None:
         """One step, all its micro-batches."""
         torch, order, module = self.context.torch, self.order, self.held.module
-        count = int(order["count"])
+        count, loss = int(order["count"]), None
         for number in range(count):
             last = number == count - 1
             alone = not last and order["framework"] == "ddp" and self.context.world > 1
@@ -142,7 +142,7 @@ class PlanSteps:
         self.context.mark("optimizer step")
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self.loss = loss.detach()
+        self.loss = None if loss is None else loss.detach()
 
     def end(self) -> None:
         """Let go of everything."""
