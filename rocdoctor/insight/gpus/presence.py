@@ -117,6 +117,13 @@ def probe_failure(machine: Machine, gpu: Gpu) -> LogEvent | None:
     return next((event for event in found if event.kind == "gpu-probe-failed"), found[0] if found else None)
 
 
+def taken_in_log(machine: Machine, gpu: Gpu) -> LogEvent | None:
+    """The line with which the compute driver took this GPU at the last start; None without one, or where it failed."""
+    own = value_or(gpu.pci_id, "")
+    lines = [one for one in events_of(machine, gpu, "kfd-device-added") if one.values.get("pci_id") == own]
+    return lines[-1] if own and lines and probe_failure(machine, gpu) is None else None
+
+
 def missing_firmware(machine: Machine, gpu: Gpu) -> tuple[LogEvent, ...]:
     """Firmware files that were not found for this GPU, those left out that the driver can do without.
 

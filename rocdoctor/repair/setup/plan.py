@@ -202,8 +202,19 @@ class SetupPlan:
                 break
             step = before
         if step is not None and step.state == "waiting" and step.effective == "reboot" and not step.handed_to:
-            return by_id.get("restart")
+            return self.joined_before_restart or by_id.get("restart")
         return step if step is not None and step.state in ("todo", "waiting", "unknown") else None
+
+    @property
+    def joined_before_restart(self) -> Step | None:
+        """The step to do before the restart, which is the new login that it asks for; None where there is none."""
+        before: list[Step] = []
+        for step in self.steps:
+            if step.id == "restart":
+                return next((one for one in before if one.state == "todo" and one.effective == "new-login"), None)
+            if not step.optional:
+                before.append(step)
+        return None
 
     def _before(self, step: Step) -> Step | None:
         """The first step that can be done and that this one needs."""

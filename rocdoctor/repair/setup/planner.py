@@ -96,7 +96,13 @@ def _with_restart(found: list[Step]) -> list[Step]:
         optional=all(step.optional for step in asking),
     )
     at = next((number for number, step in enumerate(found) if LAYERS.index(step.layer) > last), len(found))
-    return [*found[:at], restart, *found[at:]]
+    groups = [step for step in found[at:] if _joins_before(step)]
+    return [*found[:at], *groups, restart, *(step for step in found[at:] if step not in groups)]
+
+
+def _joins_before(step: Step) -> bool:
+    """Whether a restart is the new login that a step asks for, so that it is done before: one restart serves both."""
+    return step.layer == "access" and step.state == "todo" and step.effective == "new-login" and not step.optional
 
 
 def _with_states(found: list[Step]) -> Iterable[Step]:

@@ -102,7 +102,7 @@ def _beside(plan: SetupPlan, step: Step) -> tuple[str, ...]:
 
 def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:
     """What comes after a step: other steps that the same start takes go before the restart, or it would boot twice."""
-    before = [one for one in _following(plan, step) if one.state == "todo" and one.effective == "reboot"]
+    before = [one for one in _following(plan, step) if one.state == "todo" and one.effective != "now"]
     if step.effective == "reboot" and before:
         names = ", ".join(f"step {number(plan, one)} ({one_line(one.title)})" for one in before)
         return (f"Then do {names} before you restart: run rocdoctor setup again now.",)
@@ -111,6 +111,8 @@ def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:
     what = "log out completely and in again" if step.effective == "new-login" else "restart"
     if _activates(step):
         return ("Activate the environment again, then run rocdoctor setup again.",)
+    if step is plan.joined_before_restart:
+        return ("The restart that follows is the new login that it needs: run rocdoctor setup again now.",)
     return (f"It takes effect {EFFECT_WORDS[step.effective]}: {what}, then run rocdoctor setup again.",)
 
 

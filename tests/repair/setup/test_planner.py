@@ -15,6 +15,7 @@ from rocdoctor.model.facts import OperatingSystem
 from rocdoctor.repair.setup.plan import GOALS, LAYERS, Goal, SetupPlan, Step
 from rocdoctor.repair.setup.planner import _in_order, _with_restart, _with_states
 from rocdoctor.repair.setup.step_parts import open_in
+from rocdoctor.repair.setup.words import headline
 from tests.golden.replay import NAMES
 from tests.kit import ROOT, k
 from tests.machines.files import Files
@@ -93,6 +94,25 @@ def test_one_restart_serves_all_and_waits_until_they_are_done() -> None:
     assert "a, b" in found[2].why
     later = _with_restart([step("b", state="waiting", effective="reboot"), step("c", "access")])
     assert [(one.id, one.state) for one in later][1] == ("restart", "todo")
+
+
+def test_groups_are_joined_before_a_restart_which_is_the_new_login_that_they_need() -> None:
+    joins, waits = step("groups", "access", effective="new-login"), step("c", "access", state="waiting")
+    found = _with_restart([step("a", effective="reboot"), waits, joins, step("d", "limits", effective="new-login")])
+    assert [one.id for one in found] == ["a", "groups", "restart", "c", "d"]
+    assert [one.id for one in _with_restart([step("a"), joins])] == ["a", "groups"], "no restart, a login of its own"
+
+
+def test_groups_come_next_where_only_the_restart_is_left() -> None:
+    booted, joins = step("a", state="waiting", effective="reboot"), step("groups", "access", effective="new-login")
+    found = SetupPlan("pytorch", tuple(_with_restart([booted, joins])), first="a")
+    assert found.next == joins
+    assert headline(found).more == (
+        "The restart that follows is the new login that it needs: run rocdoctor setup again now.",
+    )
+    member = SetupPlan("pytorch", tuple(_with_restart([booted, replace(joins, state="done")])), first="a")
+    assert member.next is not None
+    assert member.next.id == "restart"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven
-from rocdoctor.judging.check import cite
+from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven, kernel_log, taken_in_log
+from rocdoctor.judging.check import cite, quote
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
@@ -97,6 +97,8 @@ def _driver(situation: Situation) -> Step:
     if said is not None:
         return said
     if None in driven and False not in driven:
+        if (logged := _by_the_log(situation, gpus)) is not None:
+            return logged
         why = "Which driver is bound to the GPU is not in this evidence; lspci -k tells it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     for check, step_id in _ELSEWHERE.items():
@@ -107,6 +109,16 @@ def _driver(situation: Situation) -> Step:
     if failed is not None:
         return _by_hand(failed, "driver-probe-failed")
     return _missing(situation)
+
+
+def _by_the_log(situation: Situation, gpus: Sequence[Gpu]) -> Step | None:
+    """That the compute driver took each GPU, by its own lines of the last start; None where one has no such line."""
+    log, lines = kernel_log(situation.machine), [taken_in_log(situation.machine, gpu) for gpu in gpus]
+    found = [quote(log.source, event.text, event.line) for event in lines if event is not None and log is not None]
+    if len(found) < len(gpus):
+        return None
+    why = f"The kernel log of the last start says that the driver took {count_words(len(gpus), 'AMD GPU')}."
+    return Step(_ID, _TITLE, "done", why, tuple(found[:2]), verify=Verify("gpu-without-driver"))
 
 
 def _waits(found: Finding, step_id: str) -> Step:

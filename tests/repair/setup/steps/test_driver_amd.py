@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import LogEvent
 from rocdoctor.repair.setup.forms import ansible
 from rocdoctor.repair.setup.plan import Verify
 from rocdoctor.repair.setup.script import render
 from tests.golden.edits import Broken
+from tests.kit import event, log
 from tests.machines.files import Files
+from tests.repair.setup.desk import desk, gpu, planned
 from tests.repair.setup.forms.kit import MINE, flat, playbook
 from tests.repair.setup.kit import commands, ids, plan_in, plan_of, set_os, states, step_of
 
@@ -145,7 +149,10 @@ def test_a_kernel_that_knows_the_gpu_only_loads_its_module() -> None:
 
 
 def test_an_installed_driver_waits_for_its_first_start() -> None:
-    found = plan_in("xtx-ubuntu2204-fresh", files=dkms(KERNEL))  # type: ignore[arg-type]
+    fresh = plan_in("xtx-ubuntu2204-fresh", files=dkms(KERNEL))  # type: ignore[arg-type]
+    assert (step_of(fresh, "restart").state, fresh.next) == ("todo", step_of(fresh, "device-access"))
+    groups = frozenset({"sudo", "video", "render"})
+    found = plan_in("xtx-ubuntu2204-fresh", files=dkms(KERNEL), member=groups)  # type: ignore[arg-type]
     driver = step_of(found, "driver-amd")
     assert driver.state == "waiting"
     assert f"amdgpu/6.16.13-2278356.22.04, {KERNEL}, x86_64: installed" in driver.why
@@ -221,6 +228,25 @@ def test_a_failed_start_of_the_driver_is_for_a_person() -> None:
     found = step_of(plan_of("rx7900xtx-raphael", failed), "driver-amd")
     assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
     assert found.verify == Verify("driver-probe-failed")
+
+
+@pytest.mark.parametrize(
+    ("events", "state"),
+    [
+        ([event("kfd-device-added", "kfd kfd: amdgpu: added device 1002:744c", pci_id="1002:744c")], "done"),
+        ([event("kfd-device-added", pci_id="1002:1586")], "unknown"),
+        ([event("kfd-device-added", pci_id="1002:744c"), event("amdgpu-init-failed")], "unknown"),
+        ([event("kfd-device-added", pci_id="1002:744c", before_driver_load=True)], "unknown"),
+    ],
+    ids=["taken", "another one", "failed", "an earlier load"],
+)
+def test_a_log_alone_tells_that_the_driver_took_the_gpu(events: list[LogEvent], state: str) -> None:
+    told = {"log": log(*events), "modules": NOT_ASKED}
+    card = gpu("xtx", driver=NOT_ASKED, kfd_node=NOT_ASKED)
+    found = step_of(planned(desk(card, kernel=told)), "driver-amd")
+    assert found.state == state
+    if state == "done":
+        assert [one.value for one in found.evidence] == ["kfd kfd: amdgpu: added device 1002:744c"]
 
 
 @pytest.mark.parametrize("name", ["wsl2-rx7900xtx", "cpu-only-laptop", "h100-8gpu", "r7-240-display"])
