@@ -19,8 +19,7 @@ def test_nvidia_and_machines_without_a_gpu_are_complete_too(key: str) -> None:
     assert isinstance(nothing, install.DriverRoute) and nothing.kind == "none" and not nothing.steps
     cpu = install.cpu_wheel(one.python or "")
     assert cpu is not None and cpu.url.endswith("/whl/cpu")
-    # 2.14.0 stands in the table as a candidate only
-    assert cpu.torch == "2.13.0"
+    assert cpu.torch == "2.14.1"
     assert isinstance(install.rocm_route(one, ""), Unknown)
 
 

@@ -99,11 +99,12 @@ def wheel_of(machine: Machine, gpu: Gpu) -> install.WheelIndex | None:
     python = series(value_or(machine.torch.python, "")) or _USUAL
     if (own := _new_environment(machine)) is not None and own.python:
         python = own.python
-    if value_or(machine.cpus.arch, "x86_64") != "x86_64":
+    arch = value_or(machine.cpus.arch, "x86_64")
+    if arch not in install.wheel_processors() or (gpu.vendor != "nvidia" and arch != "x86_64"):
         return None
     if gpu.vendor == "nvidia":
         capability = _lowest_capability(machine) or value_or(gpu.compute_capability, "")
-        return install.cuda_wheel(capability, python, nvidia_release(machine)) if capability else None
+        return install.cuda_wheel(capability, python, nvidia_release(machine), arch) if capability else None
     beside = [one for one in compute_gpus(machine, "amd") if for_training(one) and isinstance(one.gfx, Known)]
     targets = tuple(dict.fromkeys(value_or(one.gfx, "") for one in [gpu, *beside]))
     found = rocm_wheel(machine, targets, python) or rocm_wheel(machine, targets[:1], python)
@@ -142,6 +143,8 @@ def _with_command(command: ShellCommand) -> Fix:
 
 def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     wheel = wheel_of(machine, gpu)
+    if wheel is None and not replaces and gpu.vendor == "amd":
+        wheel = _for_the_cpu(machine)
     if wheel is None:
         # For AMD GPUs wheels are all that there is: without one, no index has a build for this target or processor.
         index = cuda_wheel_index(gpu, nvidia_release(machine)) if gpu.vendor == "nvidia" else None
@@ -165,6 +168,16 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     gone = shell("{python:path} -m pip uninstall -y {names}", python=path, names=_FAMILY)
     new = shell("{python:path} {words:option}", python=path, words=install_words)
     return joined([gone, new] if replaces else [new])
+
+
+def _for_the_cpu(machine: Machine) -> install.WheelIndex | None:
+    """What computes on the CPU where AMD has nothing for this processor; None where it has."""
+    arch = value_or(machine.cpus.arch, "x86_64")
+    if not install.no_rocm_for(arch) or arch not in install.wheel_processors():
+        return None
+    own = _new_environment(machine)
+    python = own.python if own is not None and own.python else series(value_or(machine.torch.python, "")) or _USUAL
+    return install.cpu_wheel(python)
 
 
 def _new_environment(machine: Machine) -> install.Distribution | None:

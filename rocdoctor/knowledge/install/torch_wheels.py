@@ -222,19 +222,47 @@ def _amd(gfx: Words, python: str) -> Mapping[str, list[WheelIndex]]:
     return found
 
 
-def cuda_wheel(capability: str, python: str, driver: str = "") -> WheelIndex | None:
-    """The index for an NVIDIA GPU by compute capability and driver; an unknown driver counts as one of CUDA 12."""
+def cuda_wheel(capability: str, python: str, driver: str = "", arch: str = "x86_64") -> WheelIndex | None:
+    """The index for an NVIDIA GPU by compute capability and driver; an unknown driver counts as one of CUDA 12.
+
+    ``arch`` is that of the processor.
+    """
     for row in cuda_rows(capability, driver) if numbers(capability) else ():
+        if not cuda_built_for(row["flavour"], capability, arch):
+            continue
         for release in torch_releases():
             if _minor(python) in release.python and row["flavour"] in (release.cuda or ()):
-                return _pytorch_org(release, row["flavour"], "official", risk=row.get("risk"))
+                found = _pytorch_org(release, row["flavour"], "official", risk=row.get("risk"))
+                if arch == "x86_64":
+                    return found
+                return replace(found, sources=(*found.sources, *words(load_table("install_torch")[arch]["s"])))
     return None
+
+
+def cuda_built_for(flavour: str, capability: str, arch: str) -> bool:
+    """Whether the build of a CUDA flavour for this processor has code that runs on a GPU of this capability."""
+    if arch == "x86_64":
+        return True
+    codes = load_table("install_torch").get(arch, {}).get("cuda", {}).get(flavour, ())
+    have = numbers(capability)
+    return any(numbers(code)[0] == have[0] and numbers(code) <= have for code in codes) if have else False
+
+
+def wheel_processors() -> Words:
+    """The processors that the indexes have builds for."""
+    return ("x86_64", "aarch64")
+
+
+def no_rocm_for(arch: str) -> str:
+    """Why there is no ROCm for a processor, as a sentence without its full stop; "" where there is."""
+    return "" if arch == "x86_64" else str(load_table("install_torch")["aarch64"]["rocm"])
 
 
 def cpu_wheel(python: str) -> WheelIndex | None:
     """The index for a machine without a usable GPU: the newest release for this Python whose flavours were read."""
     for release in torch_releases():
-        if release.rocm is not None and release.date is not None and _minor(python) in release.python:
+        read = release.rocm is not None or release.cuda is not None
+        if read and release.date is not None and _minor(python) in release.python:
             return _pytorch_org(release, load_table("install_torch")["cpu"]["flavour"], "official")
     return None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rocdoctor.insight.gpus.presence import kfd_path
 from rocdoctor.insight.gpus.rocm_packages import has_packages
 from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import chip_of_device, gfx_target
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence
@@ -46,6 +47,9 @@ def without_rocm(situation: Situation) -> WithoutRocm | None:
         shown = value_or(gpu.name, value_or(gpu.pci_id, "this card"))
         why = f"The compute driver has no path for {shown}: no ROCm release, no setting and no torch build uses it."
         return WithoutRocm(why, (cite(gpu.pci_id),))
+    if situation.amd_able and (alone := install.no_rocm_for(situation.arch)):
+        arch = situation.machine.cpus.arch
+        return WithoutRocm(f"{alone}, and this processor is {situation.arch}.", (cite(arch),))
     targets = situation.gfx or _by_chip(situation)
     if not targets or any(has_packages(gfx) for gfx in targets):
         return None

@@ -36,7 +36,9 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         gpu = situation.amd[0]
         name = value_or(gpu.name, value_or(gpu.gfx, value_or(gpu.pci_id, "this card")))
         end = "torch wheels still carry code for it" if told.wheel else "training runs on the CPU"
-        found.append(f"No ROCm release in the tables has packages for {name}: {end}.")
+        other = install.no_rocm_for(situation.arch)
+        gap = f"{other}" if other else f"No ROCm release in the tables has packages for {name}"
+        found.append(f"{gap}: {end}.")
     found += _silent_interpreter(situation)
     if isinstance(machine.os.id, Known):
         found += _distribution(situation)

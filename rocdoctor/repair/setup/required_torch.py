@@ -112,6 +112,9 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
             f"The compute driver has no path for {name}, so torch computes on the CPU.",
             evidence=(cite(gpus[0].pci_id),),
         )
+    if alone := install.no_rocm_for(situation.arch):
+        why = f"{alone}, and this processor is {situation.arch}: torch computes on the CPU."
+        return RequiredTorch("cpu", why, tuple(able), evidence=(cite(machine.cpus.arch),))
     targets: dict[str, Gpu] = {}
     for gpu in able:
         fact = physical_gfx(machine, gpu)
@@ -192,7 +195,7 @@ def _of_two(situation: Situation, usable: Sequence[RequiredTorch]) -> RequiredTo
 
 def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install.WheelIndex | None:
     """The wheel to propose for a Python series; None where the tables have none (for this processor)."""
-    if situation.arch != "x86_64":
+    if situation.arch not in install.wheel_processors() or (want.backend == "rocm" and situation.arch != "x86_64"):
         return None
     chosen = situation.choice
     if want.backend == "rocm":
@@ -204,9 +207,10 @@ def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install
     if want.backend == "cuda":
         driver = situation.nvidia_release
         if chosen.torch and want.capability:
-            flavours = [row["flavour"] for row in cuda_rows(want.capability, driver)]
+            rows, arch = cuda_rows(want.capability, driver), situation.arch
+            flavours = [one for row in rows if install.cuda_built_for(one := row["flavour"], want.capability, arch)]
             return install.chosen_other_wheel(flavours, python, chosen.torch)
-        return install.cuda_wheel(want.capability, python, driver) if want.capability else None
+        return install.cuda_wheel(want.capability, python, driver, situation.arch) if want.capability else None
     return install.chosen_other_wheel(["cpu"], python, chosen.torch) if chosen.torch else install.cpu_wheel(python)
 
 

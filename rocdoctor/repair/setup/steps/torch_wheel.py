@@ -69,8 +69,9 @@ def _install(situation: Situation, want: RequiredTorch, told: Judgement) -> Step
         return _by_hand(told)
     if want.backend == "cuda" and want.capability is None:
         return _capability(want, told)
-    if situation.arch != "x86_64":
-        return _unknown(told, f"The tables have wheels for x86_64 only, not for {situation.arch}.", SELECTOR_PAGE)
+    if situation.arch not in install.wheel_processors():
+        have = " and ".join(install.wheel_processors())
+        return _unknown(told, f"The tables have wheels for {have} only, not for {situation.arch}.", SELECTOR_PAGE)
     wheel = wheel_for(situation, want, into.series) if into is not None else None
     if into is None or wheel is None:
         return _no_wheel(situation, want, told, fits)

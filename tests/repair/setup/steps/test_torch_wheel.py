@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.knowledge import install
 from rocdoctor.model.facts import Gpu, RocmInstall, TorchBuild
 from rocdoctor.repair.setup.plan import Step
 from rocdoctor.repair.setup.torch_environment import Interpreter, proof
@@ -71,7 +72,7 @@ def test_a_card_without_any_wheel_is_served_by_the_cpu_build_and_said_so() -> No
     have = _torch(polaris, build=torch("2.9.1+cpu", device_count=0))
     assert have.state == "done" and "gfx803" in have.why and "CPU" in have.support
     none = _torch(polaris, build=torch())
-    assert commands(none) == [f"{_PIP} install torch==2.13.0 torchvision==0.28.0 --index-url {_INDEX}/cpu"]
+    assert commands(none) == [f"{_PIP} install torch==2.14.1 torchvision==0.29.1 --index-url {_INDEX}/cpu"]
 
 
 # -- what is installed and replaced
@@ -201,9 +202,39 @@ def test_a_build_whose_targets_nobody_listed_is_done_where_it_counts_gpus() -> N
     assert _torch(xtx(), build=build).state == "done"
 
 
-def test_tables_of_x86_64_say_nothing_of_other_processors() -> None:
-    found = _torch(arch="aarch64")
-    assert found.state == "unknown" and "aarch64" in found.why
+def test_the_indexes_have_builds_for_aarch64_but_none_of_rocm() -> None:
+    cpu = commands(_torch(arch="aarch64"))[-1]
+    assert "torch==2.14.1" in cpu and cpu.endswith("--index-url https://download.pytorch.org/whl/cpu")
+    amd = planned(desk(xtx(), arch="aarch64"))
+    assert "AMD publishes ROCm and its wheels for x86_64 only: training runs on the CPU." in amd.notes
+    assert commands(step_of(amd, "torch"))[-1] == cpu
+    assert step_of(amd, "rocm").optional
+    other = _torch(arch="riscv64")
+    assert other.state == "unknown" and "riscv64" in other.why
+
+
+@pytest.mark.parametrize(
+    ("capability", "driver", "flavour"),
+    [
+        ("9.0", "580.95.05", "cu130"),  # GH200
+        ("12.1", "580.95.05", "cu130"),  # GB10 runs code for 12.0
+        ("8.9", "580.95.05", "cu130"),
+        ("9.0", "550.90", "cu128"),
+        ("7.5", "580.95.05", None),  # x86_64 has code for it, aarch64 has not
+        ("7.0", "580.95.05", None),
+    ],
+)
+def test_cuda_builds_for_aarch64_have_code_for_fewer_gpus(capability: str, driver: str, flavour: str | None) -> None:
+    found = install.cuda_wheel(capability, "3.12", driver, "aarch64")
+    assert (found.flavour if found is not None else None) == flavour
+    assert install.cuda_wheel(capability, "3.12", driver) is not None
+
+
+def test_a_server_of_grace_gets_the_build_of_its_processor() -> None:
+    grace = nvidia_gpu(0, name="NVIDIA GH200 480GB", compute_capability="9.0")
+    found = _torch(grace, arch="aarch64", drivers={"nvidia": {"version": k("580.95.05")}})
+    assert commands(found)[-1].endswith("--index-url https://download.pytorch.org/whl/cu130")
+    assert "aarch64-archs" in found.sources
 
 
 def test_a_list_of_gpus_that_may_lack_some_decides_nothing() -> None:
