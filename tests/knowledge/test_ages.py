@@ -91,6 +91,6 @@ def test_the_ages_of_tables_are_told(capsys: pytest.CaptureFixture[str]) -> None
     assert len(lines) == len(ages) + 1 and "pcie-link-narrow" not in " ".join(lines)
     (support,) = [line for line in lines if line.startswith("rocm_support ")]
     assert support.split()[1:] == ["2026-11-24", "2026-11-24", "8"]
-    (nvidia,) = [line for line in lines if line.startswith("install_nvidia ")]
-    assert nvidia.endswith("1 not verified")
+    (packages,) = [line for line in lines if line.startswith("install_packages ")]
+    assert packages.endswith("1 not verified")
     assert ages["compat"].newest >= ages["compat"].oldest and sum(ages["compat"].sources.values()) > 50

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table
-from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.evidence import Known, Source, Unknown
 from tests.install_kit import KERNELS, WHOLE, found, system, whole
 
 
@@ -288,3 +289,48 @@ def test_debian_takes_its_newest_kernel_together_with_the_headers(kernel: str, e
         commands = [command for step in route.steps for command in step.run]
         assert ("apt", "install", f"linux-image-{ending}", f"linux-headers-{ending}") in commands
         assert not [one for one in commands if any(word.startswith("linux-headers-6") for word in one)]
+
+
+@pytest.mark.parametrize(
+    ("key", "kernel", "package"),
+    [
+        ("ubuntu 22.04", "5.15.0-151-generic", "linux-generic "),
+        ("ubuntu 22.04", "6.8.0-71-generic", "linux-generic-hwe-22.04 "),
+        ("ubuntu 24.04", "6.8.0-71-generic", "linux-generic "),
+        ("ubuntu 24.04", "6.14.0-29-generic", "linux-generic-hwe-24.04 "),
+        ("ubuntu 24.04", "6.17.0-1010-oem", ""),
+        ("ubuntu 24.04", "", ""),
+        ("debian 12", "6.1.0-38-amd64", ""),
+    ],
+)
+def test_a_kernel_that_left_the_archive_is_followed_by_its_line(key: str, kernel: str, package: str) -> None:
+    note, sources = install.kernel_gone(found(key), kernel)
+    assert (f"apt install {package}" in note and bool(sources)) if package else (note, sources) == ("", ())
+    route = install.driver_route(found(key), "gfx942", kernel=kernel)
+    assert isinstance(route, install.DriverRoute)
+    assert (note in route.notes) is bool(package)
+
+
+def test_what_is_built_on_ubuntu_has_kernels_of_its_own() -> None:
+    codename = Known("noble", Source("read /etc/os-release"))
+    mint = install.distribution(replace(system("linuxmint", "22.1"), codename=codename))
+    assert mint is not None and mint.key == "ubuntu 24.04"
+    assert install.kernel_gone(mint, "6.8.0-71-generic") == ("", ())
+
+
+def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() -> None:
+    fedora = install.distribution(system("fedora", "44"))
+    route = install.nvidia_driver(fedora, "8.9", secure_boot=True)
+    assert isinstance(route, install.DriverRoute) and route.least == "580" and "RPM Fusion" in (route.risk or "")
+    lines = [shlex.join(one) for step in route.steps for one in step.run]
+    assert "rpmfusion-nonfree-release-44.noarch.rpm" in lines[0]
+    assert lines[1:4] == [
+        "dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda",
+        "akmods --force",  # the package builds in the background: a restart would come too early
+        "modinfo -F version nvidia",
+    ]
+    assert "kmodgenca -a" in " ".join(route.notes) and not route.secure_boot
+    off = install.nvidia_driver(fedora, "8.9", secure_boot=False)
+    assert isinstance(off, install.DriverRoute) and not off.notes
+    assert isinstance(install.nvidia_driver(fedora, "6.1"), Unknown), "its driver no longer drives Pascal"
+    assert isinstance(install.nvidia_driver(fedora, "8.9", arch="aarch64"), Unknown)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
-from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_step, kernel_values, modules_apart
+from rocdoctor.knowledge.install.kernels import kernel_floor, kernel_gone, kernel_step, kernel_values, modules_apart
 from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
 from rocdoctor.knowledge.install.vendor_lists import release_lists
 from rocdoctor.knowledge.load import load_table, numbers, words
@@ -331,6 +331,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     values = {**found.values, "drv": release} | kernel_values(kernel)
     boot = secure_boot_steps(found) if secure_boot is not False else ()
     risk = distribution_risk(found, found.dkms or "")
+    gone, gone_s = kernel_gone(found, kernel)
     return DriverRoute(
         "dkms",
         "official" if risk is None else "works-unsupported",
@@ -343,6 +344,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
         risk=risk,
         notes=(
             driver_caution(),
+            *([gone] if gone else []),
             *found.driver_notes,
             *boot_notes(boot),
         ),
@@ -351,6 +353,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
             *words(table["driver"]["releases_s"]),
             *words(caution["s"]),
             *(words(in_one["s"]) if whole else ()),
+            *gone_s,
         ),
         unsettled=" ".join((*words(route.get("note")), *(one["text"] for one in unsettled))),
     )

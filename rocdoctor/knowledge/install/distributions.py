@@ -66,6 +66,8 @@ def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
         values["elver"] = max(raw["listed"], key=numbers)
     if "sledir" in values:
         values["suse"] = version if re.fullmatch(r"\d{1,3}\.\d{1,3}", version) else values["sledir"]
+    if raw["release"] is None and re.fullmatch(r"\d{1,3}", version):
+        values["number"] = version
     key = raw["id"] if raw["release"] is None else f"{raw['id']} {raw['release']}"
     return Distribution(
         key,

@@ -78,6 +78,17 @@ def modules_apart(kernel: str, key: str) -> bool:
     return numbers(kernel)[:2] < numbers(in_one["sooner"].get(key, in_one["from"]))
 
 
+def kernel_gone(found: Distribution, kernel: str) -> tuple[str, Words]:
+    """(what to do where the archive has no package of the running kernel any more, sources); "" where nobody read it.
+
+    What is built on a distribution has kernels of its own, and so have clouds.
+    """
+    table = load_table("install")["driver"]["gone"]
+    follows = table["follows"].get(found.key, {}) if found.derived_from is None and kernel.endswith("-generic") else {}
+    package = follows.get(".".join(map(str, numbers(kernel)[:2])), follows.get("any"))
+    return (table["text"].format(package=package), words(table["s"])) if package else ("", ())
+
+
 def at_least(release: str) -> str:
     """A pattern (of Python and of ``grep -E``) of releases from this one on: ``6.18.4`` gives 6.18.12 and 7.0 too."""
     parts = [int(part) for part in re.findall(r"\d{1,6}", release)]

@@ -111,6 +111,8 @@ def nvidia_driver(
     newest = bool(have) and have >= numbers(table["blackwell"]["from"])
     old = bool(have) and have < numbers(table["proprietary_below"]["below"])
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
+    if row is not None and "repository" in row and (arch != "x86_64" or (bool(have) and have < numbers(row["from"]))):
+        row = None  # of others only what was read
     enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
     if server and enough and (own := server_driver(found, capability)) is not None:
         row, names = own
@@ -125,6 +127,8 @@ def nvidia_driver(
         enough = False
     if row is not None and enough:
         why = f"{found.name} has the driver in its own archive."
+        if "repository" in row:
+            why = f"{row['repository']} has the driver for {found.name}."
         if found.derived_from is not None:
             why = f"{found.name} is built on {found.key}, whose archive has the driver."
         # That a branch has ended weighs more than what it can do.
@@ -157,7 +161,7 @@ def _nvidia(
     values = {**found.values, "nvdir": row.get("nvdir", "")} | kernel_values(kernel)
     boot: tuple[InstallStep, ...] = ()
     # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
-    if secure_boot is not False and not found.key.startswith("ubuntu"):
+    if secure_boot is not False and not found.key.startswith("ubuntu") and "secure" not in row:
         cert = load_table("install")["secure_boot"]["other"]["cert"]
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
     branch = row.get("branch")
@@ -173,7 +177,7 @@ def _nvidia(
         tuple(words(one) for one in load_table("install_nvidia")["verify"]),
         None,
         risk,
-        boot_notes(boot),
+        (*boot_notes(boot), *(words([row["secure"]]) if "secure" in row and secure_boot is not False else ())),
         words(row["s"]),
         table,
         least=str(branch or row.get("least", "")),

@@ -78,7 +78,7 @@ def test_what_was_fetched_is_named_and_goes_with_the_undo() -> None:
 @pytest.mark.parametrize(
     ("os", "card"),
     [
-        pytest.param("fedora 42", gpu("ada", driver=None), id="distribution"),
+        pytest.param("opensuse-tumbleweed 20261101", gpu("ada", driver=None), id="distribution"),
         pytest.param("rhel 9.6", nvidia_gpu(0, name="V100", compute_capability="7.0", driver=None), id="flavour"),
     ],
 )
@@ -218,7 +218,12 @@ def test_open_nodes_are_done() -> None:
         ("rhel 9.6", "", "cu130"),
         ("ubuntu 24.04", "535.261.03", "cu128"),
         ("ubuntu 24.04", "580.82.07", "cu130"),
-        ("fedora 42", "", "cu128"),  # no way to a driver is in the tables, so nobody knows which one will come
+        ("fedora 42", "", "cu130"),
+        (
+            "opensuse-tumbleweed 20261101",
+            "",
+            "cu128",
+        ),  # no way to a driver is in the tables
     ],
 )
 def test_torch_follows_the_driver_that_is_there_or_that_the_plan_installs(os: str, driver: str, flavour: str) -> None:
