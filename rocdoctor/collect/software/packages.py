@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rocdoctor.host.base import Host, run
 from rocdoctor.model.evidence import Fact, Known, Unknown
 from rocdoctor.model.facts import PackageSource, RocmInstall
-from rocdoctor.parsers.amd.rocm_packages import classify, rocm_packages
+from rocdoctor.parsers.amd.rocm_packages import classify, of_driver_bundle, rocm_packages
 from rocdoctor.parsers.system.apt_sources import parse_apt_sources
 from rocdoctor.parsers.system.packages import parse_dpkg, parse_pacman, parse_rpm
 
@@ -71,7 +71,10 @@ def collect_sources(host: Host, os_id: str | None, id_like: str | None) -> tuple
 def collect_packages(
     host: Host, rocm: Sequence[RocmInstall], os_id: str | None, id_like: str | None
 ) -> Fact[Mapping[str, str]]:
-    """ROCm's packages with their versions; asked on a live machine only where ROCm is installed."""
+    """ROCm's packages with their versions, and those of AMDGPU-PRO beside them.
+
+    A live machine is asked only where ROCm is installed.
+    """
     wanted = question(os_id, id_like)
     none = Unknown("no list of ROCm packages was taken", "not-asked")  # the same words live and replayed
     if host.kind == "live" and (not rocm or wanted is None):
@@ -84,7 +87,8 @@ def collect_packages(
         pairs = _pairs(one, answer.text)
         found = {name: version for name, version in pairs if classify(name, version) is not None}
         if found:
-            return Known(found, answer.source())
+            beside = {name: version for name, version in pairs if of_driver_bundle(name)}
+            return Known(found | beside, answer.source())
     return none
 
 

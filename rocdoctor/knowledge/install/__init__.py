@@ -56,7 +56,7 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
     training_targets,
 )
 from rocdoctor.knowledge.install.nvidia_servers import FabricManager, ended_branch, fabric_manager, has_switches
-from rocdoctor.knowledge.install.packages import gone_packages, package_exists
+from rocdoctor.knowledge.install.packages import gone_packages, package_exists, pro_packages
 from rocdoctor.knowledge.install.registrations import Registration, registration
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install.schedulers import DevicePlugin, Gres, device_plugin, gres
@@ -177,6 +177,7 @@ __all__ = [
     "packaged_driver",
     "placeholder",
     "plain_name",
+    "pro_packages",
     "registration",
     "release_lists",
     "rocm_choices",

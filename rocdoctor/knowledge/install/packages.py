@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from rocdoctor.knowledge.install.distributions import Distribution
 from rocdoctor.knowledge.install.kernels import modules_apart
@@ -48,6 +50,12 @@ def package_exists(found: Distribution, package: str) -> bool | None:
 
 
 @cache
+def pro_packages() -> Mapping[str, Any]:
+    """The row of AMD's older driver bundle (AMDGPU-PRO): what its packages bring, what to do with them, sources."""
+    row: Mapping[str, Any] = load_table("install_rocm")["pro"]
+    return row
+
+
 def gone_packages() -> frozenset[str]:
     """Packages that older guides install and no release has any more."""
     gone = set(words(load_table("install_packages")["vendor"]["gone"]))

@@ -107,6 +107,11 @@ def classify(name: str, version: str, wheels: bool = False) -> RocmPackage | Non
     return RocmPackage(name, version, "distribution", number)
 
 
+def of_driver_bundle(name: str) -> bool:
+    """Whether a package is of AMD's older driver bundle for workstations: AMDGPU-PRO, which is no part of ROCm."""
+    return name.startswith("amdgpu-pro") or name.endswith("-amdgpu-pro")
+
+
 def _number(version: str) -> str | None:
     """The number that a package version begins with, where it can be a ROCm release."""
     plain = _PLAIN_VERSION.match(version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rocdoctor.insight.gpus.access import container_words
@@ -11,11 +11,13 @@ from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.insight.software.rocm_roots import package_summary
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import words
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Finding, Verdict
-from rocdoctor.model.shell_command import shell
+from rocdoctor.model.shell_command import CommandText, shell
+from rocdoctor.parsers.amd.rocm_packages import of_driver_bundle
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.situation import Situation, safe_word
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
     changes_of,
@@ -52,6 +54,11 @@ _GTT_TEXT = (
     "Take it out where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
     "and amdgpu calls its own gttsize deprecated."
 )
+# What lists the packages of AMDGPU-PRO, by package manager.
+_PRO_LISTS: dict[str, CommandText] = {
+    "apt": "dpkg-query -W 'amdgpu-pro*' '*-amdgpu-pro'",
+    "pacman": "pacman -Qs amdgpu-pro",
+}
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -248,6 +255,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
                     "Nothing brings them back: no release has them any more.",
                 ),
             )
+        yield from _pro(situation, packages, found.manager)
     summary = package_summary(situation.machine)
     if summary is not None and {one.name for one in summary.outsiders} <= install.gone_packages():
         return  # without them the rest is of one release
@@ -263,6 +271,29 @@ def _packages(situation: Situation) -> Iterator[Step]:
                 verify=Verify(verdict.check),
                 notes=(sentence(mixed.fix.text),),
             )
+
+
+def _pro(situation: Situation, packages: Known[Mapping[str, str]], manager: str) -> Iterator[Step]:
+    """Packages of AMD's older driver bundle: a person knows whether some program uses them."""
+    row = install.pro_packages()
+    names = [name for name in packages.value if of_driver_bundle(name) and safe_word(name)]
+    if names and not situation.enclosed:
+        shown = ", ".join(f"{name} {packages.value[name]}" for name in names)
+        remove = packages_action(manager, "remove", *names).command
+        yield Step(
+            "amdgpu-pro",
+            "Packages of AMDGPU-PRO beside ROCm",
+            "todo",
+            f"Installed: {', '.join(names)}. {row['text']}",
+            (cite(packages, shown),),
+            risk="manual",
+            verify=Verify(command=_PRO_LISTS.get(manager, "rpm -qa '*amdgpu-pro*'"), shows="no package"),
+            notes=(row["keep"].format(remove=f"sudo {remove}"),),
+            sources=words(row["s"]),
+            table="install_rocm",
+            kind=install.weakest("install_rocm", words(row["s"])),
+            optional=True,
+        )
 
 
 # -- lists of packages

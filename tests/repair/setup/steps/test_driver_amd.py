@@ -316,8 +316,8 @@ def test_sles_is_told_to_load_what_suse_does_not_support() -> None:
     found = plan_in("mi210-8-sles15")
     driver = step_of(found, "driver-amd")
     files = [one.file for one in driver.actions]
-    allowed = files.index("/etc/modprobe.d/10-unsupported-modules.conf")
+    allowed = files.index("/etc/modprobe.d/90-rocdoctor-unsupported-modules.conf")
     assert driver.actions[allowed].lines == ("allow_unsupported_modules 1",)
     assert any("amdgpu-dkms" in one.words for one in driver.actions[allowed:])
-    assert "rm -f /etc/modprobe.d/10-unsupported-modules.conf" in [one.command for one in driver.undo]
+    assert "rm -f /etc/modprobe.d/90-rocdoctor-unsupported-modules.conf" in [one.command for one in driver.undo]
     assert "modinfo -F supported amdgpu" in driver.support

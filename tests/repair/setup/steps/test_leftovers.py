@@ -93,6 +93,23 @@ def test_packages_that_no_release_has_any_more_are_removed_by_name() -> None:
     assert "obsolete-packages" not in ids(kept)
 
 
+def test_packages_of_amdgpu_pro_are_named_and_stay() -> None:
+    packages = {
+        "rocm-core": "7.2.0.70200-43",
+        "amdgpu-pro-core": "23.10-1620044.22.04",
+        "amf-amdgpu-pro": "1.4.30-1620044.22.04",
+    }
+    found = step_of(plan_in("xtx-ubuntu2404-fresh", packages=packages, rocm="7.2.0"), "amdgpu-pro")
+    assert (found.state, found.risk, found.optional, found.actions) == ("todo", "manual", True, ())
+    assert "amdgpu-pro-core, amf-amdgpu-pro" in found.why and "23.10-1620044.22.04" in found.evidence[0].value
+    assert "sudo apt remove amdgpu-pro-core amf-amdgpu-pro" in found.notes[0]
+    del packages["amdgpu-pro-core"], packages["amf-amdgpu-pro"]
+    bare = ids(plan_in("xtx-ubuntu2404-fresh", packages=packages, rocm="7.2.0"))
+    assert not {"amdgpu-pro", "mixed-rocm-packages"} & set(bare)
+    driver = {"rocm-core": "7.2.0.70200-43", "amdgpu-dkms": "1:6.16.13.30300-1", "amdgpu-core": "1:7.2.70200-1"}
+    assert "amdgpu-pro" not in ids(plan_in("xtx-ubuntu2404-fresh", packages=driver, rocm="7.2.0"))
+
+
 def test_a_clean_machine_has_nothing_to_clean() -> None:
     for name in ("mi300x-8gpu", "rx9070xt", "cpu-only-laptop", "h100-8gpu"):
         assert not [step.id for step in plan_of(name).steps if step.layer == "clean"]
