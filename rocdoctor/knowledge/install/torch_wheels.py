@@ -387,7 +387,9 @@ def chosen_other_wheel(flavours: Sequence[str], python: str, torch: str) -> Whee
         for release in torch_releases():
             has = flavour == "cpu" or flavour in (release.cuda or ())
             if has and _minor(python) in release.python and _is(release.version, torch):
-                return _pytorch_org(release, flavour, "official")
+                unread = release.cuda is None and release.rocm is None
+                risk = load_table("install_torch")["risks"]["unseen"].format(torch=release.version, flavour=flavour)
+                return _pytorch_org(release, flavour, "official", risk=risk if unread else None)
     return None
 
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rocdoctor.cli.main import run
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.repair.setup.plan import ReleaseChoice, SetupPlan
+from rocdoctor.repair.setup.plan import ReleaseChoice, SetupPlan, Step
 from rocdoctor.repair.setup.planner import plan
 from rocdoctor.repair.setup.script_guards import done_test
 from tests.golden.replay import our_checks
 from tests.kit import ROOT
 from tests.repair.setup.desk import desk, gpu, torch
-from tests.repair.setup.kit import commands, step_of
+from tests.repair.setup.kit import commands, plan_in, step_of
 from tests.repair.setup.world.judge import NAMED, files_of, judged
 
 _FIXTURE = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
 
 
-def chosen(case: str, **wanted: Any) -> SetupPlan:
-    return plan(judged(files_of(NAMED[case])), NAMED[case].goal, ReleaseChoice(**wanted))
+def chosen(case: str, state: Mapping[str, Any] | None = None, **wanted: Any) -> SetupPlan:
+    one = NAMED[case]
+    if state and one.state is not None:
+        one = replace(one, state=replace(one.state, **state))
+    return plan(judged(files_of(one)), one.goal, ReleaseChoice(**wanted))
 
 
 def desk_with(version: str | None, *cards: str, **wanted: Any) -> SetupPlan:
@@ -67,6 +72,8 @@ def test_the_chosen_rocm_replaces_what_cannot_stand_beside_it() -> None:
     step = step_of(found, "rocm")
     assert (step.state, step.optional) == ("todo", False)
     assert "ROCm 7.2.0 is installed, and ROCm 7.14 was chosen" in step.why
+    # no list of packages is in this evidence, so no command takes the old ones away
+    assert any("Uninstall ROCm 7.2.0 first" in note for note in step.notes)
     assert found.notes[0] == "Chosen: ROCm 7.14."
     assert step_of(chosen("xtx-ubuntu2404-done", rocm="7.2"), "rocm").state == "done"
     lacking = step_of(chosen("xtx-ubuntu2404-done", rocm="5.0"), "rocm")
@@ -118,3 +125,25 @@ def test_a_release_has_the_form_of_one(capsys: pytest.CaptureFixture[str]) -> No
     assert run(["setup", "--from", _FIXTURE, "--with", "poetry"]) == 2
     assert run(["setup", "--from", _FIXTURE, "--torch", "2.9.1"]) == 1
     assert "torch 2.9.1" in capsys.readouterr().out
+
+
+def test_releases_that_can_stand_beside_each_other_stay_and_keep_their_keys() -> None:
+    newer = plan_in("xtx-ubuntu2404-rocm-goal", rocm="10.1.0")
+    assert step_of(newer, "rocm").state == "done"
+    older = step_of(chosen("xtx-ubuntu2404-rocm-goal", state={"rocm": "10.1.0"}, rocm="7.14"), "rocm")
+    assert older.risk == "safe"
+    assert any(note.startswith("ROCm 10.1.0 stays beside it, in /opt/rocm") for note in older.notes)
+    first = step_of(plan_in("xtx-ubuntu2404-rocm-goal"), "rocm")
+
+    def written(step: Step) -> set[str]:
+        files = {one.file for one in step.actions if one.file}
+        return files | {word for one in step.actions for word in one.words if word.startswith("/etc/apt/keyrings/")}
+
+    assert not written(older) & written(first), "one would write over what the other needs"
+
+
+def test_a_chosen_torch_whose_builds_nobody_read_is_proposed_as_that() -> None:
+    step = step_of(chosen("cpu-laptop", torch="2.15"), "torch")
+    assert "torch==2.15.0" in commands(step)[-1]
+    assert "whether this index has a build of it for cpu was not read" in step.support
+    assert not step_of(chosen("cpu-laptop", torch="2.14"), "torch").support

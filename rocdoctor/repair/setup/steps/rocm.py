@@ -33,6 +33,9 @@ from rocdoctor.repair.setup.step_parts import (
 
 LAYER: Layer = "rocm"
 
+# From this series on releases lie in folders of their own below /opt/rocm, and can stand beside each other.
+_CORE = (7, 9)
+
 _ID = "rocm"
 _VERIFY = Verify("rocm-gpu-support-window")
 _CPU = "What works: torch's CPU wheel on this machine, or another card."
@@ -173,7 +176,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
     left = [one for one in situation.gfx if one not in situation.rocm_targets]
     alone = f"None has packages for {', '.join(left)}: keep it out of jobs with HIP_VISIBLE_DEVICES." if left else ""
-    notes = (*([alone] if alone else []), *wheel, *route.notes, *stay_enabled(actions))
+    notes = (*([alone] if alone else []), *_beside(situation, route, bool(first)), *wheel, *route.notes)
+    notes = (*notes, *stay_enabled(actions))
     if route.environment:
         shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
         notes = (f"Programs must be started with {shown}.", *notes)
@@ -259,11 +263,33 @@ def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, 
     return (gone,), (packages_action(situation.manager, "install", *names),)
 
 
+def _beside(situation: Situation, route: install.Route, removed: bool) -> list[str]:
+    """What becomes of each installed ROCm that no command removes: it stays, or a person has to take it away first."""
+    found: list[str] = []
+    for one in situation.machine.rocm:
+        version = value_or(one.version, "")
+        have = numbers(version)[:2]
+        if one.kind == "wheel" or not have or have == numbers(route.rocm)[:2] or (one.kind == "distribution"):
+            continue
+        stream = "classic_61" if have == (6, 1) else "classic" if have < _CORE else _stream(have)
+        if stream in route.remove_first and not removed:
+            found.append(
+                f"Uninstall ROCm {version} first, which AMD asks for before these packages: "
+                f"which packages {one.root} is of is not in this evidence."
+            )
+        elif stream not in route.remove_first:
+            found.append(f"ROCm {version} stays beside it, in {one.root}: programs take the one that their PATH names.")
+    return found
+
+
+def _stream(series: tuple[int, ...]) -> str:
+    """The stream of the tables that has this series; "" for none."""
+    return next((one.id for one in install.streams() if numbers(one.rocm)[:2] == series), "")
+
+
 def _generation(package: RocmPackage) -> str:
     """The stream of the tables that a package is of: classic, or that of its release; "" for a distribution's own."""
     have = numbers(package.release or "")[:2]
     if package.stream == "classic":
         return "classic_61" if have == numbers("6.1") else "classic"
-    if package.stream != "core":
-        return ""
-    return next((one.id for one in install.streams() if numbers(one.rocm)[:2] == have), "")
+    return _stream(have) if package.stream == "core" else ""
