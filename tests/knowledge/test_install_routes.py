@@ -334,3 +334,13 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
     assert isinstance(off, install.DriverRoute) and not off.notes
     assert isinstance(install.nvidia_driver(fedora, "6.1"), Unknown), "its driver no longer drives Pascal"
     assert isinstance(install.nvidia_driver(fedora, "8.9", arch="aarch64"), Unknown)
+
+
+@pytest.mark.parametrize(("key", "release"), [("rocky 9", "9.6"), ("rocky 10", "10.1"), ("almalinux 10", "10.1")])
+def test_rebuilds_get_the_kernel_of_the_headers_that_their_repositories_keep(key: str, release: str) -> None:
+    """Headers of a newer kernel alone would build a driver that the running one does not load."""
+    name = key.partition(" ")[0]
+    route = install.driver_route(install.distribution(system(name, release)), "gfx942", kernel="5.14.0-1.el9.x86_64")
+    assert isinstance(route, install.DriverRoute)
+    (headers,) = [one for step in route.steps for one in step.run if "kernel-devel" in one]
+    assert "kernel-devel-matched" in headers or "kernel" in headers

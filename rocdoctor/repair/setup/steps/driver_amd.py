@@ -11,7 +11,13 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
-from rocdoctor.repair.setup.listed_support import driver_said, firmware_said, listed_kernel_step, lists_judgement
+from rocdoctor.repair.setup.listed_support import (
+    driver_said,
+    firmware_said,
+    listed_kernel_step,
+    lists_judgement,
+    support_said,
+)
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -359,7 +365,7 @@ def _packages(
         "reboot",
         Verify(check),
         undo,
-        " ".join(one for one in (route.risk, route.unsettled) if one),
+        " ".join(one for one in (support_said(situation, "kernel"), route.risk, route.unsettled) if one),
         (*notes, *firmware_said(situation), *stay_enabled(actions)),
         tuple(dict.fromkeys((*route.sources, *sources_of(extra), *sources_of(route.steps)))),
         route.table,

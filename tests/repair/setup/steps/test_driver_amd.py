@@ -217,6 +217,14 @@ def test_a_word_of_the_command_line_is_taken_off_as_the_distribution_keeps_it() 
     assert (arch.state, arch.risk, arch.actions) == ("todo", "manual", ())
 
 
+def test_a_driver_that_is_built_for_a_kernel_which_amd_does_not_list_says_so() -> None:
+    newer = step_of(plan_in("mi300x-8-ubuntu2404-secure-boot", kernel="7.0.0-22-generic"), "driver-amd")
+    assert newer.support.startswith(
+        "AMD's list for ROCm 10.1 has this card with the GA kernel 6.8, not with 7.0.0-22-generic."
+    )
+    assert "kernel" not in step_of(plan_in("mi300x-8-ubuntu2404-secure-boot"), "driver-amd").support
+
+
 def test_a_failed_start_of_the_driver_is_for_a_person() -> None:
     def failed(machine: Broken) -> None:
         machine.unbind("0000:03:00.0", "card0", 1)
