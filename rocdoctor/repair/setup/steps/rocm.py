@@ -269,7 +269,7 @@ def _beside(situation: Situation, route: install.Route, removed: bool) -> list[s
     for one in situation.machine.rocm:
         version = value_or(one.version, "")
         have = numbers(version)[:2]
-        if one.kind == "wheel" or not have or have == numbers(route.rocm)[:2] or (one.kind == "distribution"):
+        if one.kind == "wheel" or not have or have == numbers(route.rocm or "")[:2] or (one.kind == "distribution"):
             continue
         stream = "classic_61" if have == (6, 1) else "classic" if have < _CORE else _stream(have)
         if stream in route.remove_first and not removed:

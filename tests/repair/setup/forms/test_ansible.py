@@ -255,7 +255,7 @@ def test_every_step_is_told_of_and_what_runs_is_what_the_plan_says() -> None:
     (play,) = playbook(text)
     modules = [_module(task) for task in flat(play["tasks"])]
     assert modules.count("ansible.builtin.reboot") == 1
-    assert modules.index("ansible.builtin.reboot") < modules.index("ansible.builtin.user")
+    assert modules.index("ansible.builtin.user") < modules.index("ansible.builtin.reboot")
 
 
 def test_signs_that_reorder_a_line_are_not_in_the_play() -> None:

@@ -106,7 +106,6 @@ def test_images_are_named_by_what_their_makers_pages_name() -> None:
 
 def test_what_has_no_image_is_refused() -> None:
     for name, words in (
-        ("arm-server", "wheels for x86_64 only"),
         ("mi210-8-sles15", "no base image for SUSE"),
         ("rx9070xt-fedora42-old-rocm", "no image can be made"),
     ):
@@ -114,6 +113,11 @@ def test_what_has_no_image_is_refused() -> None:
             as_form("dockerfile", [planned(name)], planner)
     with pytest.raises(CannotExpress, match="nothing of this goal"):
         render(_NONE, FULL, MINE, "cpu")
+
+
+def test_an_image_of_aarch64_gets_the_build_for_the_cpu() -> None:
+    made = as_form("dockerfile", [planned("arm-server")], planner)
+    assert "FROM docker.io/library/ubuntu:24.04" in made and "torch==2.14.1" in made and "/whl/cpu" in made
 
 
 def test_the_plan_of_an_image_does_not_depend_on_what_was_done_on_the_machine() -> None:
