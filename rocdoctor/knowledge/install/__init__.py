@@ -57,6 +57,7 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
 )
 from rocdoctor.knowledge.install.nvidia_servers import FabricManager, ended_branch, fabric_manager, has_switches
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists, pro_packages
+from rocdoctor.knowledge.install.processors import cuda_built_for, no_rocm_for, wheel_processors
 from rocdoctor.knowledge.install.registrations import Registration, registration
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install.schedulers import DevicePlugin, Gres, device_plugin, gres
@@ -80,16 +81,13 @@ from rocdoctor.knowledge.install.torch_wheels import (
     chosen_rocm_wheel,
     companions,
     cpu_wheel,
-    cuda_built_for,
     cuda_wheel,
     environment_by,
     environment_steps,
-    no_rocm_for,
     placeholder,
     rocm_choices,
     rocm_wheel_args,
     wheel,
-    wheel_processors,
     wheels,
 )
 from rocdoctor.knowledge.install.vendor_lists import ListedSystem, newest_lists, plain_name, release_lists

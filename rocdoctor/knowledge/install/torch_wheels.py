@@ -15,6 +15,7 @@ from typing import Any, Literal
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target
 from rocdoctor.knowledge.install.amd_drivers import Support, current_targets, override_of
 from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.processors import cuda_built_for
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, host_values, hosts, open_names
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.knowledge.software.compat import TorchFlavour, TorchRelease, rocblas_lacks, series, torch_releases
@@ -237,25 +238,6 @@ def cuda_wheel(capability: str, python: str, driver: str = "", arch: str = "x86_
                     return found
                 return replace(found, sources=(*found.sources, *words(load_table("install_torch")[arch]["s"])))
     return None
-
-
-def cuda_built_for(flavour: str, capability: str, arch: str) -> bool:
-    """Whether the build of a CUDA flavour for this processor has code that runs on a GPU of this capability."""
-    if arch == "x86_64":
-        return True
-    codes = load_table("install_torch").get(arch, {}).get("cuda", {}).get(flavour, ())
-    have = numbers(capability)
-    return any(numbers(code)[0] == have[0] and numbers(code) <= have for code in codes) if have else False
-
-
-def wheel_processors() -> Words:
-    """The processors that the indexes have builds for."""
-    return ("x86_64", "aarch64")
-
-
-def no_rocm_for(arch: str) -> str:
-    """Why there is no ROCm for a processor, as a sentence without its full stop; "" where there is."""
-    return "" if arch == "x86_64" else str(load_table("install_torch")["aarch64"]["rocm"])
 
 
 def cpu_wheel(python: str) -> WheelIndex | None:

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven, kernel_log, taken_in_log
-from rocdoctor.judging.check import cite, quote
+from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven
+from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
-from rocdoctor.repair.setup.listed_support import (
-    driver_said,
-    firmware_said,
-    listed_kernel_step,
-    lists_judgement,
-    support_said,
-)
+from rocdoctor.repair.setup import listed_support as lists
+from rocdoctor.repair.setup.logged_driver import taken_by_log
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -71,9 +66,9 @@ def _listed(situation: Situation) -> Step | None:
 
     It is built for the kernel that runs, so the kernel that AMD lists comes first.
     """
-    if not driver_said(situation) or not situation.gfx or listed_kernel_step(situation) is not None:
+    if not lists.driver_said(situation) or not situation.gfx or lists.listed_kernel_step(situation) is not None:
         return None
-    answer = lists_judgement(situation)
+    answer = lists.lists_judgement(situation)
     if answer is None or answer.of("card", "distribution", "kernel"):
         return None
     route = install.packaged_driver(
@@ -103,8 +98,8 @@ def _driver(situation: Situation) -> Step:
     if said is not None:
         return said
     if None in driven and False not in driven:
-        if (logged := _by_the_log(situation, gpus)) is not None:
-            return logged
+        if (logged := taken_by_log(situation, gpus)) is not None:
+            return Step(_ID, _TITLE, "done", *logged, verify=Verify("gpu-without-driver"))
         why = "Which driver is bound to the GPU is not in this evidence; lspci -k tells it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     for check, step_id in _ELSEWHERE.items():
@@ -115,16 +110,6 @@ def _driver(situation: Situation) -> Step:
     if failed is not None:
         return _by_hand(failed, "driver-probe-failed")
     return _missing(situation)
-
-
-def _by_the_log(situation: Situation, gpus: Sequence[Gpu]) -> Step | None:
-    """That the compute driver took each GPU, by its own lines of the last start; None where one has no such line."""
-    log, lines = kernel_log(situation.machine), [taken_in_log(situation.machine, gpu) for gpu in gpus]
-    found = [quote(log.source, event.text, event.line) for event in lines if event is not None and log is not None]
-    if len(found) < len(gpus):
-        return None
-    why = f"The kernel log of the last start says that the driver took {count_words(len(gpus), 'AMD GPU')}."
-    return Step(_ID, _TITLE, "done", why, tuple(found[:2]), verify=Verify("gpu-without-driver"))
 
 
 def _waits(found: Finding, step_id: str) -> Step:
@@ -194,7 +179,7 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     which = f"the packaged driver {version.value}" if isinstance(version, Known) else "the kernel's own driver"
     who = "of the host" if situation.enclosed else ""
     why = f"amdgpu {who} runs {count_words(len(gpus), 'AMD GPU')}: {which}.".replace("  ", " ")
-    said = driver_said(situation)
+    said = lists.driver_said(situation)
     late = situation.finding("amdgpu-driver-window", "warning")  # where no other driver is proposed
     if late is not None:
         fix = sentence(late.fix.text) if late.fix is not None else ""
@@ -365,8 +350,8 @@ def _packages(
         "reboot",
         Verify(check),
         undo,
-        " ".join(one for one in (support_said(situation, "kernel"), route.risk, route.unsettled) if one),
-        (*notes, *firmware_said(situation), *stay_enabled(actions)),
+        " ".join(one for one in (lists.support_said(situation, "kernel"), route.risk, route.unsettled) if one),
+        (*notes, *lists.firmware_said(situation), *stay_enabled(actions)),
         tuple(dict.fromkeys((*route.sources, *sources_of(extra), *sources_of(route.steps)))),
         route.table,
         install.weakest(route.table, route.sources),
@@ -400,7 +385,7 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
         "now",
         Verify("gpu-without-driver"),
         (Action(words=("modprobe", "-r", "amdgpu"), root=True),),
-        " ".join(one for one in (route.risk, driver_said(situation, loading=True)) if one),
+        " ".join(one for one in (route.risk, lists.driver_said(situation, loading=True)) if one),
         tuple(notes),
         route.sources,
         route.table,
