@@ -2,8 +2,8 @@
 
 ``python -m tools.bench [start|screens|read|masking|tui] [--runs N]`` prints a table: the seconds that passed, those
 of the processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and
-the screens, ``screens`` these alone, ``read`` pasted texts of 10 MB, ``masking`` its share of bundles and hostile texts
-of 10 MB, ``tui`` how long handlers hold up the screens of a machine of 32 GPUs. Nothing is asserted.
+the screens, ``screens`` these alone, ``read`` pasted texts of 10 MB by kind, ``masking`` its share of bundles and
+hostile texts of 10 MB, ``tui`` how long handlers hold up the screens of a machine of 32 GPUs. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import time
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from tools.bench import texts
 
 _TOOL = [sys.executable, "-m", "rocdoctor"]
 _STUCK = "#!/bin/sh\nexec sleep 600\n"
@@ -173,6 +175,9 @@ def _read(runs: int) -> None:
         for kind, (_, budget) in _TEXTS.items():
             path.write_text(text_of(kind))
             _row(f"read 10 MB: {kind}", budget, measure([*_TOOL, "read", str(path)], runs))
+        for kind in texts.KINDS:
+            path.write_text(texts.text_of(kind))
+            _row(f"read 10 MB: {kind}", "2 s", measure([*_TOOL, "read", str(path)], runs))
 
 
 # Prints the seconds of the processor that a whole bundle takes, and those of them that masking takes.
