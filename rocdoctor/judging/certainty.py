@@ -12,21 +12,25 @@ A finding without evidence, and evidence of a machine itself, are not touched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.model.facts import Machine, Passage
-from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.model.facts import Machine, Message, Passage
+from rocdoctor.model.facts.software import Voice
+from rocdoctor.model.finding import Finding
+from rocdoctor.model.of_same import of_same
 
 _MESSAGES = "text"  # the question that holds the messages of programs
 _RANK = ("program", "words", "reply")
+_LONG = 40  # lines of a passage above which they are not kept one by one
 
 
 def capped(machine: Machine, found: Finding) -> Finding:
     """The finding with the voice of each piece of its evidence, and a confidence that these allow."""
     if not machine.passages or not found.evidence:
         return found
-    evidence = tuple(replace(one, voice=voice_of(machine.passages, one)) for one in found.evidence)
-    lines = {message.line for message in machine.messages}
+    voices, lines = _voices(machine.passages), _lines(machine.messages)
+    evidence = tuple(replace(one, voice=voices.of(one.source, one.line or 0)) for one in found.evidence)
     messages = [one.voice for one in evidence if one.source == _MESSAGES and one.line in lines]
     others = [one.voice for one in evidence if not (one.source == _MESSAGES and one.line in lines)]
     decisive = [*others, *([min(messages, key=_RANK.index)] if messages else [])]
@@ -35,9 +39,36 @@ def capped(machine: Machine, found: Finding) -> Finding:
     return replace(found, evidence=evidence, confidence="possible")
 
 
-def voice_of(passages: tuple[Passage, ...], evidence: Evidence) -> str:
-    """Whose words the line of an evidence is: of the first passage that holds it."""
-    for one in passages:
-        if one.question == evidence.source and one.first <= (evidence.line or 0) <= one.last:
-            return one.voice
-    return "program"
+class _Voices:
+    """Whose words a line of an answer is: of the first passage that holds it."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._of_line: dict[tuple[str, int], int] = {}  # the place of the passage
+        self._long: list[int] = []
+        self._passages = passages
+        for at, one in enumerate(passages):
+            if one.last - one.first >= _LONG:
+                self._long.append(at)
+                continue
+            for line in range(one.first, one.last + 1):
+                self._of_line.setdefault((one.question, line), at)
+
+    def of(self, question: str, line: int) -> Voice:
+        found = self._of_line.get((question, line), len(self._passages))
+        for at in self._long:
+            if at > found:
+                break
+            one = self._passages[at]
+            if one.question == question and one.first <= line <= one.last:
+                return one.voice
+        return self._passages[found].voice if found < len(self._passages) else "program"
+
+
+@of_same
+def _voices(passages: tuple[Passage, ...]) -> _Voices:
+    return _Voices(passages)
+
+
+@of_same
+def _lines(messages: tuple[Message, ...]) -> frozenset[int]:
+    return frozenset(message.line for message in messages)

@@ -93,3 +93,10 @@ def test_every_report_says_it() -> None:
     failed = [one for one in data["verdicts"] if one["check"] == "gfx-override-mismatch"]
     assert failed[0]["confidence"] == "possible"
     assert [one.get("voice") for one in failed[0]["evidence"]] == ["words", None]
+
+
+def test_of_passages_that_overlap_the_first_one_counts_long_or_short() -> None:
+    long, short = Passage("text", 1, 500, "reply"), Passage("text", 9, 9, "words")
+    for first, second in ((long, short), (short, long)):
+        found = capped(with_passages(first, second), replace(FOUND, evidence=(Evidence("x", "text", 9),)))
+        assert [one.voice for one in found.evidence] == [first.voice]

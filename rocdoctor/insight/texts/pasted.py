@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rocdoctor.insight.gpus.presence import is_integrated
@@ -10,6 +10,7 @@ from rocdoctor.judging.check import Selector, quote
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, Message
 from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
+from rocdoctor.model.of_same import of_same
 from rocdoctor.model.subject import MACHINE
 
 SOURCE = "text"
@@ -29,9 +30,20 @@ def when_said(*kinds: str) -> Selector[None]:
 
 def said(machine: Machine, *kinds: str) -> tuple[Message, ...]:
     """Messages of these kinds that the writer shows as a present state; else those in quoted parts."""
-    found = [message for message in machine.messages if message.kind in kinds]
+    by_kind = _by_kind(machine.messages)
+    placed = [one for kind in dict.fromkeys(kinds) for one in by_kind.get(kind, ())]
+    found = [machine.messages[at] for at in (placed if len(kinds) == 1 else sorted(placed))]
     now = tuple(message for message in found if message.role == "now")
     return now or tuple(message for message in found if message.role == "quoted")
+
+
+@of_same
+def _by_kind(messages: tuple[Message, ...]) -> Mapping[str, Sequence[int]]:
+    """The places of the messages of each kind."""
+    found: dict[str, list[int]] = {}
+    for at, message in enumerate(messages):
+        found.setdefault(message.kind, []).append(at)
+    return found
 
 
 def shown(messages: Sequence[Message]) -> tuple[Evidence, ...]:
@@ -55,6 +67,7 @@ def all_values(messages: Sequence[Message], *names: str) -> tuple[str, ...]:
     )
 
 
+@of_same
 def vendors(machine: Machine) -> frozenset[str]:
     """The vendors of GPUs that training could use, as far as the evidence names GPUs or, without a model, AMD's."""
     named = frozenset(gpu.vendor for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia"))
@@ -73,11 +86,13 @@ def gfx_names(machine: Machine, integrated: bool | None = None) -> tuple[str, ..
     return tuple(dict.fromkeys(gpu.gfx.value for gpu in wanted if isinstance(gpu.gfx, Known)))
 
 
+@of_same
 def training_gpus(machine: Machine) -> tuple[Gpu, ...]:
     """The GPUs that a job is meant to run on: no integrated one where a discrete one is named."""
     return tuple(gpu for gpu in machine.gpus if not is_integrated(gpu)) or machine.gpus
 
 
+@of_same
 def training_gfx(machine: Machine) -> tuple[str, ...]:
     """The gfx targets of the AMD GPUs that a job is meant to run on."""
     return gfx_names(machine, integrated=False) or gfx_names(machine)
