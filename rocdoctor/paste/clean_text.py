@@ -42,7 +42,6 @@ _MARKUP = regex(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
 _CELL_END = regex(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ROW = regex(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ENTITY = regex(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
-NO_DIGITS = str.maketrans("123456789", "000000000")
 _HEADS = ("#", "**", "__", " #", "  #")
 _HEADING = regex(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 # Characters that web pages and word processors put in the place of plain ones.

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Literal
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.paste.clean_text import NO_DIGITS, Clean
+from rocdoctor.parsers.formats.alike_lines import alike
+from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.past_cards import fate
 
 Role = Literal["now", "tried", "advice", "other"]
@@ -164,7 +165,7 @@ def _goes_on(clean: Clean, upper: int, lower: int) -> bool:
 
 def role_of_name(before: str, after: str) -> Role:
     """The role of a card, or of a version of what is installed, by its sentence."""
-    return _role_of_name(before.translate(NO_DIGITS), after.translate(NO_DIGITS))
+    return _role_of_name(alike(before), alike(after))
 
 
 @lru_cache(_KEPT)
@@ -183,7 +184,7 @@ def _role_of_name(before: str, after: str) -> Role:
 
 def role_of_card(before: str, after: str) -> Role:
     """The role of a card by its sentence: one that was sold or replaced is not of this machine, what replaced it is."""
-    return _role_of_card(before.translate(NO_DIGITS), after.translate(NO_DIGITS))
+    return _role_of_card(alike(before), alike(after))
 
 
 @lru_cache(_KEPT)
@@ -197,7 +198,7 @@ def _role_of_card(before: str, after: str) -> Role:
 
 def role_of_setting(before: str, after: str) -> Role:
     """The role of a variable's value by its sentence."""
-    return _role_of_setting(before.translate(NO_DIGITS), after.translate(NO_DIGITS))
+    return _role_of_setting(alike(before), alike(after))
 
 
 @lru_cache(_KEPT)
@@ -257,7 +258,7 @@ def heading(clean: Clean, line: int) -> str:
 
 def role_of_block(clean: Clean, first: int, last: int, setting: bool) -> Role:
     """The role of the lines ``first`` to ``last`` (indices), by what leads to them and what follows."""
-    of_lead = _role_of_lead(introduction(clean, first).translate(NO_DIGITS))
+    of_lead = _role_of_lead(alike(introduction(clean, first)))
     if clean.quotes[first] or of_lead == "other":
         return "other"
     if first in clean.guides:
@@ -289,7 +290,7 @@ def _following(clean: Clean, last: int) -> str:
 
 def shows_working(clean: Clean, first: int) -> bool:
     """Whether what leads to a block says that it shows the working state, of two outputs of one program."""
-    return _is_working(introduction(clean, first).translate(NO_DIGITS))
+    return _is_working(alike(introduction(clean, first)))
 
 
 @lru_cache(_KEPT)

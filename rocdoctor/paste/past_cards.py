@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import alike
 
 Fate = Literal["former", "new", "wanted", "kept"]
 
@@ -132,10 +133,9 @@ def fate(before: str, after: str) -> Fate | None:
 
 def fate_or_age(before: str, after: str) -> str | None:
     """The fate, or "old" for "my old X": the card before where the text shows a newer one, else just an aged one."""
-    before, after = before.translate(_NO_DIGITS), after.translate(_NO_DIGITS)
+    before, after = alike(before), alike(after)
     return _kept_fate(before, after) or ("old" if _OLD.search(before[-60:]) else None)
 
 
 # Sentences of a log differ in their numbers, which no expression here looks at.
-_NO_DIGITS = str.maketrans("123456789", "000000000")
 _kept_fate = lru_cache(4096)(fate)

@@ -14,12 +14,11 @@ from rocdoctor.model.printable import clean, hidden
 # As scripts and logs write a CSI (ECMA-48).
 _WRITTEN = regex(r"(?:\\(?:033|e|x1[bB]|u001[bB])|\^\[|#033)\[[0-9;:?]{0,40}[A-Za-z]")
 _SPELLED = ("\\033[", "\\e[", "\\x1b[", "\\x1B[", "\\u001b[", "\\u001B[", "^[[", "#033[")
-_BLANK = str.maketrans("\t\n\r", "   ")
 
 
 def without_escapes(text: str) -> str:
     """The text as it is seen, which is how reports are printed (``printable.py``); a carriage return stays."""
-    if not text.translate(_BLANK).isprintable() or hidden(text):
+    if not text.replace("\t", " ").replace("\n", " ").replace("\r", " ").isprintable() or hidden(text):
         text = "\r".join(map(clean, text.split("\r")))
     return _WRITTEN.sub("", text) if "[" in text and any(sign in text for sign in _SPELLED) else text
 

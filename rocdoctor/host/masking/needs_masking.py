@@ -11,6 +11,7 @@ from functools import lru_cache
 from rocdoctor.host.masking.paths import WORDS as PATH_WORDS
 from rocdoctor.host.masking.rules import load_tables
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import alike
 
 _LONGEST = 300
 _MOST_NUMBERS = 4000  # signs; of more the different lines are looked at
@@ -99,9 +100,6 @@ _WORDS = (
 )
 
 
-_DIGITS = str.maketrans("123456789", "000000000")
-
-
 @lru_cache(maxsize=1)
 def _words() -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Words of up to three signs, and the others by their first four; digits are made equal."""
@@ -115,7 +113,7 @@ def _words() -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     }
     words.update(word for place in tables.places for word in place.words)
     words.update(word for command in tables.commands for word in command.words)
-    words = {word.translate(_DIGITS) for word in words}
+    words = {alike(word) for word in words}
     by_start: dict[str, tuple[str, ...]] = {}
     for word in words:
         if len(word) > 3:
@@ -125,7 +123,7 @@ def _words() -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
 
 def is_plain(text: str) -> bool:
     """Whether no step of masking but that of learned names and values could change the text."""
-    return len(text) <= _LONGEST and _plain_shape(text.translate(_DIGITS))
+    return len(text) <= _LONGEST and _plain_shape(alike(text))
 
 
 # Very long ones and pairs may be letters in hexadecimal.

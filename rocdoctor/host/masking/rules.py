@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.model.lazy_re import compiled, regex
+from rocdoctor.parsers.formats.alike_lines import alike
 
 EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
 
@@ -155,7 +156,7 @@ class MaskingTables:
         Hundreds are asked at once: only those whose first signs occur are searched. Long texts repeat themselves, so
         their different lines are asked, with the digits made equal, and of long lines their different pieces.
         """
-        shapes = _different(low.translate(_SHAPE)) if len(low) > _LONG else low.translate(_SHAPE)
+        shapes = _different(alike(low)) if len(low) > _LONG else alike(low)
         beginnings = {shapes[at : at + _START] for at in range(len(shapes))}
         found = [
             word for start in beginnings & self.words.keys() for word, shape in self.words[start] if shape in shapes
@@ -170,7 +171,6 @@ _LONG = 2000
 _START = 4
 _PIECE = 240  # signs: what repeats itself after 2, 3, 4, ... of them has few different pieces
 _OVERLAP = 40  # more than the longest word
-_SHAPE = str.maketrans("123456789", "000000000")
 
 
 def _different(shapes: str) -> str:
@@ -188,7 +188,7 @@ def _by_start(words: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
     """Words that are not short with their shapes, by their first signs."""
     found: dict[str, list[tuple[str, str]]] = {}
     for word in dict.fromkeys(words):
-        shape = word.translate(_SHAPE)
+        shape = alike(word)
         if len(shape) >= _START:
             found.setdefault(shape[:_START], []).append((word, shape))
     return {start: tuple(rows) for start, rows in found.items()}
@@ -200,7 +200,7 @@ def _short(words: Iterable[str]) -> dict[int, dict[str, tuple[str, ...]]]:
     for word in dict.fromkeys(words):
         if len(word) < _START:
             known = found.setdefault(len(word), {})
-            shape = word.translate(_SHAPE)
+            shape = alike(word)
             known[shape] = (*known.get(shape, ()), word)
     return found
 
@@ -365,9 +365,9 @@ def sub_lines(
     """``pattern.sub`` on the lines that have one of the stems, with any digit where a stem has one."""
     out: list[str] = []
     position = 0
-    shapes = [stem.translate(_SHAPE) for stem in stems]
+    shapes = [alike(stem) for stem in stems]
     digits = any(char.isdigit() for shape in shapes for char in shape)
-    for start, end in line_spans(text.translate(_SHAPE) if digits else text, shapes):
+    for start, end in line_spans(alike(text) if digits else text, shapes):
         out.append(text[position:start])
         out.append(pattern.sub(replace, text[start:end]))
         position = end

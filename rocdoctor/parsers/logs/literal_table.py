@@ -18,7 +18,7 @@ from rocdoctor.parsers.logs.log_match import Matcher, Wording, spelled_out
 
 _DIGIT = regex(r"[0-9]")
 # What stands for other letters where case does not count: a dotted and a dotless i, a long s, the sign of Kelvin.
-_LETTERS = {0x130: "i", 0x131: "i", 0x17F: "s", 0x212A: "k"}
+_LETTERS = {"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"}
 
 # Where a line may end in a literal: the last word of it, whether that is whole, the next line's first word, whether
 # that is whole, the number of the literal.
@@ -162,7 +162,10 @@ class Literals:
 
 def lowered(text: str) -> str:
     """A text in lower case, in which each word stands that an expression finds in any case."""
-    return text.lower() if text.isascii() else text.translate(_LETTERS).lower()
+    if not text.isascii():
+        for letter, plain_one in _LETTERS.items():
+            text = text.replace(letter, plain_one)
+    return text.lower()
 
 
 @lru_cache(4)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import translated_bytes
 from rocdoctor.parsers.formats.text import pci_address
 
 Value = str | int | float
@@ -22,6 +23,7 @@ _NO_FUNCTION = regex(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\Z")
 _WORD = regex(r"\w+")
 # Everything that is no letter, digit or underscore parts words.
 _PARTS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_\n")}
+_PART_BYTES = bytes(ord(_PARTS.get(code, "\0")) or code for code in range(256))
 # Words of the ordinary lines of a boot: as keys they would let too many lines through.
 _COMMON = frozenset(
     {
@@ -150,7 +152,7 @@ def _rarity(word: str) -> tuple[bool, int]:
 
 def only_words(text: str) -> str:
     """The text with blanks between its words and nothing else; line ends stay."""
-    return text.translate(_PARTS)
+    return text.translate(_PARTS) if text.isascii() else translated_bytes(text, _PART_BYTES)
 
 
 def first_match(known: Matcher, text: str) -> tuple[Signature, Wording, dict[str, Value]] | None:
