@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from rocdoctor.host.live.device_events import DeviceEvent
     from rocdoctor.model.finding import Diagnosis
-    from rocdoctor.tui.changes import Change
+    from rocdoctor.tui.changes import SeenChange
 
-    _Seen = tuple[Host, Look, tuple[Change, ...]]
+    _Seen = tuple[Host, Look, tuple[SeenChange, ...]]
 
 _MOST_NEWS = 3  # lines at once
 _KEPT_CHANGES = 200
@@ -108,7 +108,7 @@ class RocdoctorApp(Session):
         self._leave_asked = False
         self._again_look: Background[_Seen] | None = None
         self.unseen = 0
-        self.changes: tuple[Change, ...] = ()
+        self.changes: tuple[SeenChange, ...] = ()
         self.since = 0.0
         self.wanted: tuple[str, str, str] | None = None
         self.wanted_answer = ""
@@ -233,7 +233,7 @@ class RocdoctorApp(Session):
             return look.diagnosis
         return replace(look.diagnosis, machine=look.now)
 
-    def _saw_again(self, host: Host, look: Look, changes: tuple[Change, ...]) -> None:
+    def _saw_again(self, host: Host, look: Look, changes: tuple[SeenChange, ...]) -> None:
         from rocdoctor.tui.live import same_verdicts, with_values
 
         self._again_look = None
@@ -253,7 +253,7 @@ class RocdoctorApp(Session):
             self._smoke = host, self._smoke[1]
         self.host = host
 
-    def _tell(self, changes: tuple[Change, ...]) -> None:
+    def _tell(self, changes: tuple[SeenChange, ...]) -> None:
         """Keep what has changed, and say what is found now or no more; the bar of screens counts what is new."""
         self.changes = (*changes, *self.changes)[:_KEPT_CHANGES]
         found = [one for one in changes if one.kind == "found"]
@@ -265,14 +265,14 @@ class RocdoctorApp(Session):
         self.unseen += len(found)
 
     def _hear_devices(self) -> None:
-        from rocdoctor.tui.changes import Change
+        from rocdoctor.tui.changes import SeenChange
         from rocdoctor.tui.device_changes import watch, words
 
         def told(event: DeviceEvent) -> None:
             self.call_later(self._look_again)
             if self.host.kind == "live" and not self.changed and not self.look.busy:
                 self.changed = words(event)
-                self.changes = (Change(time.time(), "device", "", self.changed), *self.changes)
+                self.changes = (SeenChange(time.time(), "device", "", self.changed), *self.changes)
                 self.notify(f"{self.changed}: r asks again", severity="warning", timeout=60, markup=False)
 
         watch(self, told)

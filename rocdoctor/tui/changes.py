@@ -37,7 +37,7 @@ _LANES = "PCIe lanes in use"  # the trait
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SeenChange:
     """One change: when it was seen (seconds since 1970), of what part ("" for the machine), in words."""
 
     at: float
@@ -60,7 +60,7 @@ class Change:
 _Said = tuple[Kind, str, Severity | None]  # what happened, in words, and how grave that is
 
 
-def changes(before: Diagnosis, now: Diagnosis, at: float) -> tuple[Change, ...]:
+def changes(before: Diagnosis, now: Diagnosis, at: float) -> tuple[SeenChange, ...]:
     """All that differs for a person, the gravest finding first; what is alike of several GPUs is one.
 
     ``at`` is when it was seen, in seconds since 1970.
@@ -72,10 +72,10 @@ def changes(before: Diagnosis, now: Diagnosis, at: float) -> tuple[Change, ...]:
     return tuple(_change(at, said, found[said]) for said in graves)
 
 
-def _change(at: float, said: _Said, subjects: Sequence[Subject]) -> Change:
+def _change(at: float, said: _Said, subjects: Sequence[Subject]) -> SeenChange:
     kind, words, severity = said
     often = len(subjects) // len({*subjects})  # equal lines of the kernel log
-    return Change(at, kind, _where(subjects), words + (f" ({often} times)" if often > 1 else ""), severity)
+    return SeenChange(at, kind, _where(subjects), words + (f" ({often} times)" if often > 1 else ""), severity)
 
 
 def _findings(before: Sequence[Verdict], now: Sequence[Verdict]) -> Iterator[tuple[Subject, _Said]]:
@@ -166,7 +166,7 @@ def _said(event: LogEvent) -> tuple[object, ...]:
     return event.kind, event.bdf, event.time_s, event.text
 
 
-def change_lines(newest: Sequence[Change], since: float, most: int, width: int) -> Text:
+def change_lines(newest: Sequence[SeenChange], since: float, most: int, width: int) -> Text:
     """The changes with their times, those of the newest look first; ``since``: when the first look was done."""
     text = Text()
     if not newest:

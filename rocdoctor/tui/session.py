@@ -12,7 +12,7 @@ from rocdoctor.tui.config import Config
 from rocdoctor.tui.look import Look
 
 if TYPE_CHECKING:
-    from rocdoctor.tui.changes import Change
+    from rocdoctor.tui.changes import SeenChange
 
 
 class Session(App[None]):
@@ -28,7 +28,7 @@ class Session(App[None]):
     """The row that the screen of findings is to show when it is seen next."""
     wanted_answer: str
     """The question whose answer the screen of the bundle is to show when it is seen next; "" for none."""
-    changes: tuple[Change, ...]
+    changes: tuple[SeenChange, ...]
     """What has changed on this machine since it was looked at first, the newest look first."""
     since: float
     """When that first look was done, in seconds since 1970."""

@@ -120,7 +120,7 @@ def test_one_that_is_not_there_or_is_not_run_is_said(tmp_path: Path) -> None:
     """Whoever names an interpreter learns that nothing is known of it, and why."""
     healthy = place(tmp_path)
     gone = tmp_path / "gone" / "python3"
-    assert f"({gone} is not there, or no program)" in _one_line(_report(healthy, ("check",), "--python", str(gone)))
+    assert f"({gone} is not there, or not a program)" in _one_line(_report(healthy, ("check",), "--python", str(gone)))
     others = healthy.tool("job-python", _PYTHON + '"$@"\n')
     others.chmod(0o777)
     if os.geteuid() == 0:

@@ -16,7 +16,7 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.service.session import chosen_checks
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.changes import Change, change_lines, changes
+from rocdoctor.tui.changes import SeenChange, change_lines, changes
 from tests.tui.kit import driven, fixture_host, shown, until
 from tests.tui.thermals.live_kit import LiveFixture, temperature
 
@@ -96,7 +96,7 @@ def test_new_lines_of_the_kernel_log_are_told_once_each_and_with_their_gpu() -> 
 
 def test_the_newest_stand_first_with_their_time_and_the_rest_is_counted() -> None:
     assert change_lines((), 0.0, 5, 80).plain.startswith("nothing since ")
-    each = tuple(Change(60.0 * at, "value", "gpu 3", f"value {at}") for at in (4, 3, 2, 1))
+    each = tuple(SeenChange(60.0 * at, "value", "gpu 3", f"value {at}") for at in (4, 3, 2, 1))
     lines = change_lines(each, 0.0, 2, 80).plain.splitlines()
     clock = time.strftime("%H:%M:%S", time.localtime(240))
     assert lines[0] == f"{clock}  gpu 3: value 4" and lines[1].endswith("value 3")

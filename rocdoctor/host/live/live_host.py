@@ -183,11 +183,11 @@ class LiveHost:
 
     def hung(self, question: str, waited_s: float) -> None:
         """Keep in mind that a question gave no answer."""
-        self.patience.hung(_place(question), waited_s)
+        self.patience.hung(question.rpartition("/")[0], waited_s)
 
     def deadline_s(self, question: str) -> float:
         """How long to wait for what is read; 0: it is not begun."""
-        limit_s = self.patience.limit_s(_place(question))
+        limit_s = self.patience.limit_s(question.rpartition("/")[0])
         return max(limit_s, _WALK_S) if question.startswith("holders ") else limit_s
 
     def _limit_s(self, question: str, pending: _Pending) -> float:
@@ -332,17 +332,16 @@ class LiveHost:
     def _probe(self, question: str) -> Answer:
         words = question.split(" ")[1:]
         if invoking_user() is not None and words[:1] == ["default"] and not self.python:
-            return Answer(
-                question, "failed", note="run through sudo: root's interpreter is not the user's (--python PATH)"
-            )
+            why = "run through sudo: root's interpreter is not the user's (--python PATH)"
+            return Answer(question, "failed", note=why)
         which = self.python if words[:1] == ["default"] else os.path.expanduser(words[0])
         self._probed[question] = interpreter_named(which)
         interpreter = find_interpreter(which)
         self._hear_of_silent()
-        if interpreter is None and self.python and words[:1] == ["default"]:
-            return Answer(question, "failed", note=f"{self.python} is not there, or no program")
         if interpreter is None:
-            return Answer(question, "absent", note="no Python interpreter found")
+            named = self.python if words[:1] == ["default"] else None
+            note = f"{named} is not there, or not a program" if named else "no Python interpreter found"
+            return Answer(question, "failed" if named else "absent", note=note)
         from rocdoctor.host.live.interpreter import PROBE, chosen
 
         self._judging[question] = interpreter
@@ -382,11 +381,6 @@ class LiveHost:
 def left_s(began: float | None, asked: float, limit_s: float, now: float) -> float:
     """What is left of a question's time: it counts from when it began, before that from when it was asked for."""
     return (asked if began is None else began) + limit_s - now
-
-
-def _place(question: str) -> str:
-    """The folder of what is read."""
-    return question.rpartition("/")[0]
 
 
 def _start(function: Callable[..., None], *arguments: object) -> bool:

@@ -40,7 +40,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedFix:
     """What came of it. ``folder`` has the copies, and undoes it; None where nothing was changed."""
 
     results: tuple[Done, ...]
@@ -85,29 +85,29 @@ def _diff(step: Edit) -> list[str]:
     return [f"  {one}" for one in found[:_MOST_DIFF]] + ([f"  ... and {left} more lines"] if left > 0 else [])
 
 
-def carry_out(prepared: Prepared, place: TargetMachine) -> Applied:
+def carry_out(prepared: Prepared, place: TargetMachine) -> AppliedFix:
     """Do it, with a copy first; what is refused changes nothing and is said."""
     try:
         with alone(place.state, place.uid):
             journal = Journal.make(place.state, place.root)
             results = apply(prepared.work.steps, prepared.offer.check, place, journal)
     except Refused as refused:
-        return Applied((Done(False, str(refused)),))
+        return AppliedFix((Done(False, str(refused)),))
     work = prepared.work
-    return Applied(tuple(results), journal.folder, effect_words(work), work.effective == "now")
+    return AppliedFix(tuple(results), journal.folder, effect_words(work), work.effective == "now")
 
 
-def take_back(folder: Path, place: TargetMachine) -> Applied:
+def take_back(folder: Path, place: TargetMachine) -> AppliedFix:
     """Undo what ``carry_out`` did."""
     try:
         with alone(place.state, place.uid):
             results = undo(opened(folder, place), place)
     except Refused as refused:
-        return Applied((Done(False, str(refused)),))
-    return Applied(tuple(results) or (Done(True, "Nothing is left to undo."),), None, "", now=True)
+        return AppliedFix((Done(False, str(refused)),))
+    return AppliedFix(tuple(results) or (Done(True, "Nothing is left to undo."),), None, "", now=True)
 
 
-def results(done: Applied, wrong: str) -> Text:
+def results(done: AppliedFix, wrong: str) -> Text:
     """What came of each step; ``wrong`` stands before what did not work."""
     text = Text()
     for at, one in enumerate(done.results):

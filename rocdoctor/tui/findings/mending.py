@@ -13,7 +13,7 @@ from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.fixes.target_machine import TargetMachine, this_machine
 from rocdoctor.tui.background import Background
-from rocdoctor.tui.findings.applying import Applied, Prepared, carry_out, prepare, question, results, take_back
+from rocdoctor.tui.findings.applying import AppliedFix, Prepared, carry_out, prepare, question, results, take_back
 from rocdoctor.tui.findings.findings_list import FindingsRow
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.widgets.ask import Confirm
@@ -74,7 +74,7 @@ class Mending:
         self._task = Background[_Looked](self.page.app, look, looked, self._failed)
 
     def _carry_out(self, key: Key, prepared: Prepared, place: TargetMachine) -> None:
-        def done(found: Applied) -> None:
+        def done(found: AppliedFix) -> None:
             if found.folder is not None and any(one.ok for one in found.results):
                 self.folder = found.folder
             text = results(found, "FAILED: ")
@@ -87,7 +87,7 @@ class Mending:
             self._said[key] = text
             self._after(found, "done; u takes it back")
 
-        self._task = Background[Applied](self.page.app, lambda task: carry_out(prepared, place), done, self._failed)
+        self._task = Background[AppliedFix](self.page.app, lambda task: carry_out(prepared, place), done, self._failed)
 
     def take_back(self, row: FindingsRow) -> None:
         """Undo what was applied last; what came of it is shown at that row."""
@@ -95,18 +95,18 @@ class Mending:
         if self.running or folder is None:
             return
 
-        def done(found: Applied) -> None:
+        def done(found: AppliedFix) -> None:
             if found.ok:
                 self.folder = None
             self._said[row.key] = results(found, "LEFT: ")
             self._after(found, "taken back")
 
-        def work(task: Background[Applied]) -> Applied:
+        def work(task: Background[AppliedFix]) -> AppliedFix:
             return take_back(folder, this_machine())
 
-        self._task = Background[Applied](self.page.app, work, done, self._failed)
+        self._task = Background[AppliedFix](self.page.app, work, done, self._failed)
 
-    def _after(self, found: Applied, words: str) -> None:
+    def _after(self, found: AppliedFix, words: str) -> None:
         self._task = None
         self.page.refresh_bindings()
         self._draw()
