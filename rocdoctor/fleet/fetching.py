@@ -25,6 +25,7 @@ FetchName = Literal["srun", "clush", "pdsh", "ansible"]
 MOST_AT_ONCE = 64
 _CONNECT_S = 10
 _PROGRAM = regex(r"(?:/[A-Za-z0-9_./+-]{1,1000}|[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100})")
+_GROUPS = frozenset(("all", "ungrouped", "default"))  # of Ansible's inventory, and of Slurm
 _SSH = f"ssh -x -n -oBatchMode=yes -oConnectTimeout={_CONNECT_S}"
 _FATAL = regex(
     r"fatal: \[([A-Za-z0-9][A-Za-z0-9._-]{0,252})\](?: -> \S{1,100})?: (?:UNREACHABLE|FAILED)! => ([^\n]{1,8000})"
@@ -81,6 +82,8 @@ def fetch_plan(engine: FetchName, asking: Asking, folder: str) -> FetchPlan:
     for one in asking.nodes:
         if not NODE.fullmatch(one):
             raise FetchError(f"{one!r} is not the name of a node")
+    if named := sorted(_GROUPS.intersection(one.lower() for one in asking.nodes)):
+        raise FetchError(f"{named[0]!r} stands for more than a node; name the nodes")
     if not _PROGRAM.fullmatch(asking.program):
         raise FetchError(f"{asking.program!r}: a program on the nodes is a name or an absolute path of plain letters")
     if asking.key is not None and (not asking.key.startswith("/") or not _PROGRAM.fullmatch(asking.key)):
@@ -166,7 +169,7 @@ def _pdsh(asking: Asking, folder: str) -> FetchPlan:
 
 _PLAY = """\
 # Written by rocdoctor: each node records itself, and what it prints comes into a file of its name here.
-- hosts: {nodes}
+- hosts: {nodes} # a list, since YAML reads 0012 or 10:20 as numbers
   gather_facts: false
   strategy: free
   tasks:
@@ -190,7 +193,7 @@ _PLAY = """\
 def _ansible(asking: Asking, folder: str) -> FetchPlan:
     words = " ".join(_record(asking, "--node", "{{ inventory_hostname }}"))
     limit = asking.limit_s + 2 * _CONNECT_S
-    play = _PLAY.format(nodes=":".join(asking.nodes), command=words, limit=limit, folder=folder)
+    play = _PLAY.format(nodes=json.dumps(list(asking.nodes)), command=words, limit=limit, folder=folder)
     inventory = asking.inventory if asking.inventory is not None else ",".join(asking.nodes) + ","
     argv_ = (
         "ansible-playbook",

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan, missing_reason
@@ -19,6 +20,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.service.errors import UsageError
 
 _TAG_BYTES = 300
+_MOST_FILES = 5000
 _MOST_SAID = 3
 _TOO_LARGE = "larger than a record may be"
 # What engines need from whoever starts them: keys, tickets, and files of settings, which can name code.
@@ -30,7 +32,7 @@ def fetched(engine: FetchName, asking: Asking, say: Callable[[str], None]) -> Ba
     """What the nodes say of themselves: a record, or why there is none. Raises UsageError where nobody can be asked."""
     folder = private_folder("rocdoctor-fleet-")
     try:
-        plan = fetch_plan(engine, asking, folder)
+        plan = fetch_plan(engine, replace(asking, inventory=_inventory(asking.inventory)), folder)
         os.mkdir(f"{folder}/records", 0o700)
         for name, text in plan.files:
             Path(folder, name).write_text(text)
@@ -45,7 +47,7 @@ def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
     if program is None:
         raise UsageError(f"{plan.argv[0]} is not installed here, or others may change it")
     batch, said, status = Batch(), _Said(), ""
-    parts: dict[str, str] = {}
+    parts: dict[str, _Parts] = {}
     try:
         argv = [program, *plan.argv[1:]]
         for line in program_lines(argv, _environment(plan), asking.whole_s(), MOST_BYTES + _TAG_BYTES):
@@ -59,22 +61,36 @@ def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
             elif line.cut:
                 batch.problem(told[0], _TOO_LARGE)
             elif plan.in_parts:
-                have = parts.get(told[0], "")
-                parts[told[0]] = have + told[1][: MOST_BYTES + 1 - len(have)]  # with one more it is refused
+                parts.setdefault(told[0], _Parts()).add(told[1])
             else:
                 batch.add(*told)
     except OSError as error:
         raise UsageError(f"cannot start {plan.argv[0]}: {error.strerror or error}") from None
-    for node, text in parts.items():
-        batch.add(node, text)
+    for node, each in parts.items():
+        batch.add(node, "".join(each.texts))
     if plan.in_folder:
         batch.read(Path(folder, "records"))
-    if not batch.records and not batch.problems and not said.by_node and status not in ("", "0"):
+    asked = batch.records or batch.problems or said.by_node
+    if not asked and (status not in ("", "0") or plan.in_folder):  # Ansible gives 0 where no host is one of those named
         raise UsageError(f"{plan.argv[0]} asked no node: {said.last or f'exit status {status}'}")
     for node in asking.nodes:
         if node not in batch.records:
             batch.problem(node, missing_reason(said.by_node.get(node, ()), asking, not status))
     return batch
+
+
+class _Parts:
+    """The parts of a record, one more sign than it may have at most."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.left = MOST_BYTES + 1
+
+    def add(self, text: str) -> None:
+        """The next part."""
+        if self.left > 0:
+            self.texts.append(text[: self.left])
+            self.left -= max(1, len(text))  # an empty one takes its place too
 
 
 class _Said:
@@ -101,12 +117,39 @@ def _environment(plan: FetchPlan) -> Mapping[str, str]:
         found["HOME"] = root_home()  # keys and settings of root itself
     for name in (*_HANDED, *_SETTINGS):
         value = os.environ.get(name, "")
-        if name in _SETTINGS and value and (why := _weakness(value)):
-            raise UsageError(f"${name}: {why}, and root runs no code of others")
+        if name in _SETTINGS and value:
+            value = os.path.abspath(value)  # engines start elsewhere
+            if why := weak(value) or named_code(value, weak):
+                raise UsageError(f"${name}: {why}, and root runs no code of others")
         if value:
             found[name] = value
     return {**found, **dict(plan.environment)}
 
 
-def _weakness(path: str) -> str:
-    return weak(os.path.abspath(path)) or named_code(os.path.abspath(path), weak) or ""
+def _inventory(given: str | None) -> str | None:
+    """The inventory as the engine finds it: an absolute path, or a list of hosts. Raises UsageError.
+
+    An inventory may be a program, and it, group_vars and host_vars may name programs to connect with.
+    """
+    if given is None or "," in given:
+        return given
+    path = os.path.abspath(given)
+    if not os.path.exists(path):
+        raise UsageError(f"--inventory {given}: no such file")
+    beside = path if os.path.isdir(path) else os.path.dirname(path)
+    places = [path, *_below(path)]
+    for name in ("group_vars", "host_vars"):
+        places += _below(os.path.join(beside, name))
+    if why := next((why for why in map(weak, places) if why), ""):
+        raise UsageError(f"--inventory {given}: {why}, and root runs no code of others")
+    return path
+
+
+def _below(folder: str) -> list[str]:
+    """A folder that is there and what lies in it."""
+    found = [folder] if os.path.isdir(folder) else []
+    for above, folders, files in os.walk(folder):
+        found += [os.path.join(above, name) for name in (*folders, *files)]
+        if len(found) > _MOST_FILES:
+            raise UsageError(f"{folder}: more than {_MOST_FILES} files")
+    return found

@@ -40,6 +40,7 @@ def test_no_word_reaches_a_shell_but_plain_ones(engine: FetchName) -> None:
         replace(_ASKING, nodes=("a b",)),
         replace(_ASKING, nodes=("-oProxyCommand=x",)),
         replace(_ASKING, nodes=("a;reboot",)),
+        replace(_ASKING, nodes=("n1", "all")),
         replace(_ASKING, program="rocdoctor; reboot"),
         replace(_ASKING, program="--help"),
         replace(_ASKING, program="{{ lookup('pipe', 'x') }}"),
@@ -118,7 +119,9 @@ def test_exit_statuses_in_words() -> None:
 def test_the_play_is_one_that_writes_a_file_for_each_node() -> None:
     plan = fetch_plan("ansible", _ASKING, "/run/f")
     (play,) = yaml.safe_load(dict(plan.files)["play.yml"])
-    assert play["hosts"] == "gpu02:gpu01:login"
+    assert play["hosts"] == ["gpu02", "gpu01", "login"]
+    odd = fetch_plan("ansible", replace(_ASKING, nodes=("0012", "10")), "/run/f")
+    assert yaml.safe_load(dict(odd.files)["play.yml"])[0]["hosts"] == ["0012", "10"]
     first, second = play["tasks"]
     assert first["ansible.builtin.raw"].endswith("--node {{ inventory_hostname }}")
     assert second["ansible.builtin.copy"]["dest"] == "/run/f/records/{{ inventory_hostname }}.json"

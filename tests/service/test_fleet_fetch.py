@@ -32,14 +32,20 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     for name in _NODES:
         (tmp_path / name).write_text(json.dumps(as_data(node(name, int(time.time()))), separators=(",", ":")) + "\n")
 
-    def asked(engine: FetchName, script: str, nodes: tuple[str, ...] = _NODES, whole_s: int = 0) -> Batch:
+    def asked(
+        engine: FetchName,
+        script: str,
+        nodes: tuple[str, ...] = _NODES,
+        whole_s: int = 0,
+        inventory: str | None = None,
+    ) -> Batch:
         program = tmp_path / "engine"
         program.write_text(f'#!/bin/sh\ncd "{tmp_path}"\n{script}\n')
         program.chmod(0o700)
         monkeypatch.setattr(fleet_fetch, "find_program", lambda name: str(program))
         if whole_s:
             monkeypatch.setattr(Asking, "whole_s", lambda self: whole_s)
-        return fleet_fetch.fetched(engine, Asking(nodes), lambda words: None)
+        return fleet_fetch.fetched(engine, Asking(nodes, inventory=inventory), lambda words: None)
 
     return asked
 
@@ -139,6 +145,63 @@ def test_root_takes_no_settings_that_others_wrote(ask: Engine, tmp_path: Path, m
     settings = tmp_path / "ansible.cfg"
     settings.write_text("[defaults]\ncallback_plugins=/tmp/x\n")
     os.chown(settings, 12345, 12345)
+    monkeypatch.setenv("ANSIBLE_CONFIG", str(settings))
+    with pytest.raises(UsageError, match="root runs no code of others"):
+        ask("ansible", "true")
+
+
+def test_an_engine_that_closes_its_output_and_lives_on(ask: Engine) -> None:
+    batch = ask("clush", 'sed "s/^/n1: /" n1; exec >&- 2>&-; sleep 600', whole_s=2)
+    assert sorted(batch.records) == ["n1"], "what came counts"
+
+
+def test_a_node_that_says_nothing_without_end_costs_itself(ask: Engine) -> None:
+    batch = ask("srun", "yes '0: ' | head -n 2000000; fold -b -w 1024 n1 | sed 's/^/1: /'", ("n0", "n1"))
+    assert sorted(batch.records) == ["n1"]
+    assert batch.problems == {"n0": "not a JSON text"}
+
+
+def test_the_inventory_is_found_from_where_the_engine_starts(
+    ask: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hosts.ini").write_text("n0\n")
+    monkeypatch.chdir(tmp_path)
+    ask("ansible", 'echo "$2" > seen; echo "fatal: [n0]: FAILED! => {}"', inventory="hosts.ini")
+    assert (tmp_path / "seen").read_text() == f"{tmp_path}/hosts.ini\n"
+    ask("ansible", 'echo "$2" > seen; echo "fatal: [n0]: FAILED! => {}"', inventory="n0,n1,")
+    assert (tmp_path / "seen").read_text() == "n0,n1,\n"
+    with pytest.raises(UsageError, match="no such file"):
+        ask("ansible", "true", inventory="gone.ini")
+    with pytest.raises(UsageError, match="asked no node: skipping: no hosts matched"):
+        ask("ansible", "echo 'skipping: no hosts matched'", inventory="hosts.ini")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+@pytest.mark.parametrize("place", ["hosts.ini", "group_vars/all.yml", "host_vars/n0/deep.yml"])
+def test_root_takes_no_inventory_that_others_may_change(ask: Engine, tmp_path: Path, place: str) -> None:
+    site = tmp_path / "site"
+    for name in ("hosts.ini", "group_vars/all.yml", "host_vars/n0/deep.yml"):
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text("")
+    os.chown(site / place, 12345, 12345)
+    with pytest.raises(UsageError, match="root runs no code of others"):
+        ask("ansible", "true", inventory=str(site / "hosts.ini"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+@pytest.mark.parametrize(
+    "line",
+    ["callback_plugins = {}", "library={}", "inventory : /etc/hosts,{}", "ssh_executable={}/ssh", "roles_path=/x:{}"],
+)
+def test_root_takes_no_settings_that_name_code_of_others(
+    ask: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "ssh").write_text("")
+    os.chown(theirs, 12345, 12345)
+    settings = tmp_path / "ansible.cfg"
+    settings.write_text(f"[defaults]\n{line.format(theirs)}\n")
     monkeypatch.setenv("ANSIBLE_CONFIG", str(settings))
     with pytest.raises(UsageError, match="root runs no code of others"):
         ask("ansible", "true")

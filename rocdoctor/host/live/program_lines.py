@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -50,9 +52,10 @@ def program_lines(argv: list[str], environment: Mapping[str, str], limit_s: floa
             if not ended and child.poll() is not None:
                 ended = True
                 until = min(until, time.monotonic() + _AFTER_END_S)
+        if not left:  # it may have closed both and live on
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.1, until - time.monotonic()))
         status = child.poll()
-        if status is None and not left:
-            status = child.wait(max(0.1, until - time.monotonic()))
         yield ProgramLine("end", b"" if status is None else str(status).encode())
 
 

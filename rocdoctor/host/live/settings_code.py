@@ -1,4 +1,4 @@
-"""The code that settings of schedulers' commands name: plug-ins of Slurm, programs that log kubectl in."""
+"""The code that settings name: plug-ins of Slurm and Ansible, programs that log kubectl in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ _MOST_BYTES = 4 << 20
 # (ManageIQ/kubeclient pull 375, both read 2026-11-24).
 _FOLDERS = regex(r"(?im)^[ \t]{0,40}PluginDir[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})")
 _INCLUDED = regex(r"(?im)^[ \t]{0,40}Include[ \t]{1,40}(/[^\s#]{1,4000})")
+# Keys of ansible.cfg that name folders of plug-ins, programs and inventories (ansible/ansible of core 2.19,
+# lib/ansible/config/base.yml, types path, pathspec and pathlist, read 2026-11-28); ~ is root's home, which root alone
+# can change.
+_ANSIBLE = regex(
+    r"(?im)^[ \t]{0,8}(?:library|module_utils|inventory|roles_path|collections_paths?|home|playbook_dir"
+    r"|\w{0,40}(?:_plugins|_password_file|connection_path|executable))[ \t]{0,40}[=:][ \t]{0,40}"
+    r"([^\s#;][^\n#;]{0,4000})"
+)
 _COMMAND = regex(r"[\"']?\bcommand[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
 
 
@@ -28,6 +36,10 @@ def code_of(path: str) -> Iterator[str]:
     for folders in _FOLDERS.findall(text):
         yield from (one for one in folders.split(":") if os.path.isabs(one))
     yield from _INCLUDED.findall(text)
+    for value in _ANSIBLE.findall(text):
+        for place in filter(None, (one.strip().strip("\"'") for part in value.split(":") for one in part.split(","))):
+            if not place.startswith(("~", "{{")):
+                yield os.path.join(os.path.dirname(path), place)
     for command in _COMMAND.findall(text):
         if "/" in command:
             yield os.path.join(os.path.dirname(path), command)
