@@ -13,6 +13,8 @@ from functools import cached_property
 from itertools import accumulate, repeat
 from operator import add
 
+from rocdoctor.model.byte_translation import translated_bytes
+
 _SAME_DIGITS = str.maketrans("123456789", "000000000")
 _SAME_DIGIT_BYTES = bytes.maketrans(b"123456789", b"000000000")
 _SHORT = 40  # signs, up to which Python translates a text itself as fast
@@ -23,14 +25,6 @@ def alike(text: str) -> str:
     if len(text) <= _SHORT or text.isascii():
         return text.translate(_SAME_DIGITS)
     return translated_bytes(text, _SAME_DIGIT_BYTES)
-
-
-def translated_bytes(text: str, table: bytes) -> str:
-    """The text with ASCII signs replaced by others, where Python itself is a hundred times as slow: beyond ASCII.
-
-    ``table``: of all 256 bytes, with those above 127 as they are.
-    """
-    return text.encode("utf-8", "surrogatepass").translate(table).decode("utf-8", "surrogatepass")
 
 
 def plain(text: str) -> str:

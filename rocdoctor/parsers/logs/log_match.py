@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from rocdoctor.model.byte_translation import translated_bytes
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.alike_lines import translated_bytes
 from rocdoctor.parsers.formats.text import pci_address
 
 Value = str | int | float

@@ -53,7 +53,8 @@ def test_a_rank_that_takes_more_than_the_others_is_named() -> None:
     assert found.compared is not None
     (rank, more), *others = found.compared.odd
     assert (rank, others) == (1, [])
-    assert 140 * MIB < more < 180 * MIB
+    # 160 MiB were kept. The peaks of healthy ranks differ by some 33 MiB on a busy machine, as gradients travel.
+    assert 110 * MIB < more < 210 * MIB
     assert headline(found).startswith("Rank 1 holds ")
     assert not found.compared.kept
 
@@ -61,7 +62,7 @@ def test_a_rank_that_takes_more_than_the_others_is_named() -> None:
 def test_an_estimate_that_is_off_is_said_with_by_how_much() -> None:
     before, found = tried(spec()), tried(spec(), "hoard", "all")
     assert before.compared is not None and found.compared is not None
-    assert found.compared.live - before.compared.live == pytest.approx(160 * MIB, abs=25 * MIB)
+    assert found.compared.live - before.compared.live == pytest.approx(160 * MIB, abs=50 * MIB)
     assert found.compared.off == ("memory",)
     assert f"memory is {found.compared.memory_ratio:.2f} times the estimate" in headline(found)
     assert found.compared.kept

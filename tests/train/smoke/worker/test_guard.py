@@ -200,7 +200,7 @@ def test_only_these_modes_exchange_objects() -> None:
     from rocdoctor.train.smoke.worker.mode import all_modes
 
     marked = {one.name for one in all_modes() if one.objects}
-    assert marked == {"objects", "checkpoint", "checkpoint-shapes", "checkpoint-resize"}
+    assert marked == {"objects", "checkpoint", "checkpoint-shapes", "checkpoint-resize", "resume-resized"}
 
 
 def test_torch_unpickles_objects_by_that_name() -> None:
