@@ -84,6 +84,7 @@ def test_pages_of_advice_blame_nothing_in_any_form(name: str, form: str) -> None
 
 # Sound machines of which people paste everything that they were asked for, whatever the trouble is.
 SOUND = ("a10g-8gpu-cloud", "h100-8gpu", "mi210-8gpu", "mi300x-8gpu", "mi350x-8gpu", "rtx4090-2gpu", "rx7900xtx-2gpu")
+# Texts called "own-..." name a card or a build of their own: beside another machine they would contradict it.
 TROUBLES = [path for path in HEALTHY if path.stem.startswith(("bug-", "trace-", "feature-"))]
 _PROGRAMS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi", "lspci", "uname", "lscpu", "df", "ip", "dmesg")
 
