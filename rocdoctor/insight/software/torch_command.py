@@ -19,7 +19,7 @@ from rocdoctor.insight.software.torch_stack import (
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.software.compat import driver_package, driver_supports, series, torch_releases
-from rocdoctor.knowledge.software.wheel_indexes import install_torch
+from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, install_torch
 from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Fix
@@ -147,6 +147,8 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
         wheel = _for_the_cpu(machine)
     if wheel is None:
         # For AMD GPUs wheels are all that there is: without one, no index has a build for this target or processor.
+        if not _has_code(machine, gpu):
+            return ShellCommand()
         index = cuda_wheel_index(gpu, nvidia_release(machine)) if gpu.vendor == "nvidia" else None
         return install_torch(index, how="reinstall" if replaces else "install")
     args = wheel.args
@@ -168,6 +170,13 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     gone = shell("{python:path} -m pip uninstall -y {names}", python=path, names=_FAMILY)
     new = shell("{python:path} {words:option}", python=path, words=install_words)
     return joined([gone, new] if replaces else [new])
+
+
+def _has_code(machine: Machine, gpu: Gpu) -> bool:
+    """False where no build for this processor has code for an NVIDIA GPU, whichever the Python is."""
+    capability, arch = value_or(gpu.compute_capability, ""), value_or(machine.cpus.arch, "x86_64")
+    rows = cuda_rows(capability, nvidia_release(machine)) if gpu.vendor == "nvidia" and capability else ()
+    return not rows or any(install.cuda_built_for(row["flavour"], capability, arch) for row in rows)
 
 
 def _for_the_cpu(machine: Machine) -> install.WheelIndex | None:

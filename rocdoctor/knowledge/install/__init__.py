@@ -57,7 +57,7 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
 )
 from rocdoctor.knowledge.install.nvidia_servers import FabricManager, ended_branch, fabric_manager, has_switches
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists, pro_packages
-from rocdoctor.knowledge.install.processors import cuda_built_for, no_rocm_for, wheel_processors
+from rocdoctor.knowledge.install.processors import cuda_built_for, no_rocm_for, own_wheels, wheel_processors
 from rocdoctor.knowledge.install.registrations import Registration, registration
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install.schedulers import DevicePlugin, Gres, device_plugin, gres
@@ -171,6 +171,7 @@ __all__ = [
     "nvidia_driver",
     "open_to_all",
     "override_of",
+    "own_wheels",
     "package_exists",
     "packaged_driver",
     "placeholder",

@@ -10,9 +10,20 @@ def cuda_built_for(flavour: str, capability: str, arch: str) -> bool:
     """Whether the build of a CUDA flavour for this processor has code that runs on a GPU of this capability."""
     if arch == "x86_64":
         return True
-    codes = load_table("install_torch").get(arch, {}).get("cuda", {}).get(flavour, ())
+    row = load_table("install_torch").get(arch, {})
+    codes = row.get("cuda", {}).get(flavour, ())
+    if capability in row.get("alone", ()):
+        return capability in codes
     have = numbers(capability)
     return any(numbers(code)[0] == have[0] and numbers(code) <= have for code in codes) if have else False
+
+
+def own_wheels(capability: str, arch: str) -> tuple[str, str]:
+    """(why, page) where pytorch.org has nothing for a GPU that needs code of its very capability; ("", "") elsewhere."""
+    row = load_table("install_torch").get(arch, {})
+    if capability not in row.get("alone", ()):
+        return "", ""
+    return str(row["alone_why"]).format(capability=capability), str(row["alone_page"])
 
 
 def wheel_processors() -> Words:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.insight.software.torch_command import install_command, right_build
 from rocdoctor.knowledge import install
 from rocdoctor.model.facts import Gpu, RocmInstall, TorchBuild
 from rocdoctor.repair.setup.plan import Step
@@ -228,6 +229,25 @@ def test_cuda_builds_for_aarch64_have_code_for_fewer_gpus(capability: str, drive
     found = install.cuda_wheel(capability, "3.12", driver, "aarch64")
     assert (found.flavour if found is not None else None) == flavour
     assert install.cuda_wheel(capability, "3.12", driver) is not None
+
+
+@pytest.mark.parametrize("capability", ["5.3", "6.2", "7.2", "8.7", "10.1"])
+def test_the_gpu_of_a_jetson_runs_no_code_for_earlier_ones_of_its_generation(capability: str) -> None:
+    """NVIDIA's guide leaves Tegra out of binary compatibility: a build for 8.0 fails at the first kernel of an Orin."""
+    for flavour in ("cu126", "cu128", "cu130"):
+        assert not install.cuda_built_for(flavour, capability, "aarch64")
+    assert install.cuda_wheel(capability, "3.10", "540.4.0", "aarch64") is None
+
+
+def test_a_jetson_is_sent_to_the_wheels_of_nvidia() -> None:
+    orin = nvidia_gpu(0, name="Orin", compute_capability="8.7")
+    machine = desk(orin, os="ubuntu 22.04", arch="aarch64", drivers={"nvidia": {"version": k("540.4.0")}})
+    found = step_of(planned(machine), "torch")
+    assert found.state == "unknown" and not found.actions and "Jetson" in found.why
+    assert any("install-pytorch-jetson-platform" in note for note in found.notes)
+    assert install_command(machine, orin) == "" == right_build(machine, orin).command
+    beside = nvidia_gpu(0, name="NVIDIA A10", compute_capability="8.6")
+    assert install_command(replace(machine, gpus=(beside,)), beside)
 
 
 def test_a_server_of_grace_gets_the_build_of_its_processor() -> None:
