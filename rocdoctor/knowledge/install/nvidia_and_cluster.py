@@ -111,8 +111,12 @@ def nvidia_driver(
     newest = bool(have) and have >= numbers(table["blackwell"]["from"])
     old = bool(have) and have < numbers(table["proprietary_below"]["below"])
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
-    if row is not None and "repository" in row and (arch != "x86_64" or (bool(have) and have < numbers(row["from"]))):
-        row = None  # of others only what was read
+    if row is not None and "repository" in row:
+        if not have:
+            need = f"capability {row['from']} and newer, and that of this GPU is not known"
+            return Unknown(f"the driver of {row['repository']} for {found.name} is for compute {need}")
+        if arch != "x86_64" or have < numbers(row["from"]):
+            row = None  # of others only what was read
     enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
     if server and enough and (own := server_driver(found, capability)) is not None:
         row, names = own
@@ -160,10 +164,12 @@ def _nvidia(
 ) -> DriverRoute:
     values = {**found.values, "nvdir": row.get("nvdir", "")} | kernel_values(kernel)
     boot: tuple[InstallStep, ...] = ()
-    # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
-    if secure_boot is not False and not found.key.startswith("ubuntu") and "secure" not in row:
-        cert = load_table("install")["secure_boot"]["other"]["cert"]
+    # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine, and so does RPM Fusion.
+    key = row.get("key", {})
+    if secure_boot is not False and not found.key.startswith("ubuntu"):
+        cert = key.get("cert", load_table("install")["secure_boot"]["other"]["cert"])
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
+    names = [one for one in row["steps"] if boot or one not in key.get("steps", ())]
     branch = row.get("branch")
     values |= {"branch": str(branch)} if branch else {}
     return DriverRoute(
@@ -171,16 +177,17 @@ def _nvidia(
         "distribution" if kind == "packaged" else "official",
         why,
         str(branch) if branch else None,
-        steps_of(table, row["steps"], values),
+        steps_of(table, names, values),
         steps_of(table, row["undo"], values),
         boot,
         tuple(words(one) for one in load_table("install_nvidia")["verify"]),
         None,
         risk,
-        (*boot_notes(boot), *(words([row["secure"]]) if "secure" in row and secure_boot is not False else ())),
+        (*boot_notes(boot), *(words([row["note"]]) if "note" in row else ())),
         words(row["s"]),
         table,
         least=str(branch or row.get("least", "")),
+        own_key=bool(key),
     )
 
 

@@ -19,7 +19,7 @@ def cuda_built_for(flavour: str, capability: str, arch: str) -> bool:
 
 
 def own_wheels(capability: str, arch: str) -> tuple[str, str]:
-    """(why, page) where pytorch.org has nothing for a GPU that needs code of its very capability; ("", "") elsewhere."""
+    """(why, page) where pytorch.org has nothing for a GPU that runs code of its capability alone; ("", "") if not."""
     row = load_table("install_torch").get(arch, {})
     if capability not in row.get("alone", ()):
         return "", ""

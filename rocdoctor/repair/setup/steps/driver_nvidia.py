@@ -236,6 +236,8 @@ def _key(situation: Situation, driver: Step) -> Step | None:
         return None
     route = situation.nvidia_driver
     keys = route.secure_boot if isinstance(route, install.DriverRoute) else ()
+    if isinstance(route, install.DriverRoute) and route.own_key and not driver.actions:
+        keys = ()  # which key signed the module that is here, and whether one did, nobody knows
     if not keys and refused is None:
         return None  # the distribution signs its own module
     title = "Enrol the key that signs the NVIDIA module (Secure Boot)"
