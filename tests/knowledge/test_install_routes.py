@@ -324,7 +324,7 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
     assert isinstance(route, install.DriverRoute) and route.least == "580" and "RPM Fusion" in (route.risk or "")
     lines = [shlex.join(one) for step in route.steps for one in step.run]
     # RPM Fusion: the newest kernel has to run, since akmods builds for the one that does.
-    assert lines[0] == "dnf upgrade --refresh kernel" and any("restart before the others" in one for one in route.notes)
+    assert lines[0] == "dnf upgrade --refresh kernel" and "restart before the others" in (route.risk or "")
     assert "rpmfusion-nonfree-release-44.noarch.rpm" in lines[1]
     assert lines[2:5] == [
         "dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda",
@@ -339,6 +339,17 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
 def test_a_driver_for_newer_gpus_is_not_taken_for_one_that_nobody_knows() -> None:
     route = install.nvidia_driver(install.distribution(system("fedora", "44")))
     assert isinstance(route, Unknown) and "7.5" in route.why and "not known" in route.why
+
+
+@pytest.mark.parametrize(
+    ("capability", "kernel"),
+    [("8.7", "5.15.148-tegra"), ("11.0", "6.8.12-tegra"), ("7.2", ""), (None, "5.15.148-tegra")],
+)
+def test_the_driver_of_a_jetson_comes_with_jetpack(capability: str | None, kernel: str) -> None:
+    route = install.nvidia_driver(found("ubuntu 22.04"), capability, kernel=kernel, arch="aarch64")
+    assert isinstance(route, Unknown) and "JetPack" in route.why
+    grace = install.nvidia_driver(found("ubuntu 22.04"), "9.0", kernel="6.8.0-1021-nvidia-64k", arch="aarch64")
+    assert isinstance(grace, install.DriverRoute)
 
 
 @pytest.mark.parametrize("secure_boot", [True, None])

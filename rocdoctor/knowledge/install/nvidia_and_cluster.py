@@ -107,6 +107,9 @@ def nvidia_driver(
         return elsewhere
     if found is None:
         return Unknown("the tables have no row for this distribution")
+    tegra = table["tegra"]
+    if arch == "aarch64" and (tegra["kernel"] in kernel or capability in tegra["capabilities"]):
+        return Unknown(tegra["why"])
     have = numbers(capability or "")
     newest = bool(have) and have >= numbers(table["blackwell"]["from"])
     old = bool(have) and have < numbers(table["proprietary_below"]["below"])
@@ -183,7 +186,7 @@ def _nvidia(
         tuple(words(one) for one in load_table("install_nvidia")["verify"]),
         None,
         risk,
-        (*boot_notes(boot), *(words([row["note"]]) if "note" in row else ())),
+        boot_notes(boot),
         words(row["s"]),
         table,
         least=str(branch or row.get("least", "")),

@@ -18,12 +18,10 @@ def cuda_built_for(flavour: str, capability: str, arch: str) -> bool:
     return any(numbers(code)[0] == have[0] and numbers(code) <= have for code in codes) if have else False
 
 
-def own_wheels(capability: str, arch: str) -> tuple[str, str]:
-    """(why, page) where pytorch.org has nothing for a GPU that runs code of its capability alone; ("", "") if not."""
+def own_wheels(capability: str, arch: str) -> str:
+    """Where the wheels are for a GPU that runs code of its capability alone, as a sentence; "" for the others."""
     row = load_table("install_torch").get(arch, {})
-    if capability not in row.get("alone", ()):
-        return "", ""
-    return str(row["alone_why"]).format(capability=capability), str(row["alone_page"])
+    return str(row["alone_why"]).format(capability=capability) if capability in row.get("alone", ()) else ""
 
 
 def wheel_processors() -> Words:

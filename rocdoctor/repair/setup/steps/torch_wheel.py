@@ -72,9 +72,9 @@ def _install(situation: Situation, want: RequiredTorch, told: Judgement) -> Step
     if situation.arch not in install.wheel_processors():
         have = " and ".join(install.wheel_processors())
         return _unknown(told, f"The tables have wheels for {have} only, not for {situation.arch}.", SELECTOR_PAGE)
-    own, page = install.own_wheels(want.capability or "", situation.arch) if want.backend == "cuda" else ("", "")
+    own = install.own_wheels(want.capability or "", situation.arch) if want.backend == "cuda" else ""
     if own and not fits:
-        return _unknown(told, own, page)
+        return _unknown(told, own)
     wheel = wheel_for(situation, want, into.series) if into is not None else None
     if into is None or wheel is None:
         return _no_wheel(situation, want, told, fits)
