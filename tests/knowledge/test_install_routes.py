@@ -336,9 +336,12 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
     assert isinstance(install.nvidia_driver(fedora, "8.9", arch="aarch64"), Unknown)
 
 
-def test_a_driver_for_newer_gpus_is_not_taken_for_one_that_nobody_knows() -> None:
-    route = install.nvidia_driver(install.distribution(system("fedora", "44")))
+@pytest.mark.parametrize(("name", "release"), [("fedora", "44"), ("rocky", "9.6"), ("rhel", "10.0"), ("debian", "12")])
+def test_a_driver_for_newer_gpus_is_not_taken_for_one_that_nobody_knows(name: str, release: str) -> None:
+    here = install.distribution(system(name, release))
+    route = install.nvidia_driver(here, None, kernel="6.1.0-38-amd64")
     assert isinstance(route, Unknown) and "7.5" in route.why and "not known" in route.why
+    assert isinstance(install.nvidia_driver(here, "7.5", kernel="6.1.0-38-amd64"), install.DriverRoute)
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,7 @@ def nvidia_driver(
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
     if row is not None and "repository" in row:
         if not have:
-            need = f"capability {row['from']} and newer, and that of this GPU is not known"
-            return Unknown(f"the driver of {row['repository']} for {found.name} is for compute {need}")
+            return _undecided(f"the driver of {row['repository']} for {found.name}", row["from"])
         if arch != "x86_64" or have < numbers(row["from"]):
             row = None  # of others only what was read
     enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
@@ -148,11 +147,19 @@ def nvidia_driver(
     if old:
         need = f"compute capability {capability} needs NVIDIA's proprietary module"
         return Unknown(f"{need}, whose packages for {found.name} were not read")
+    if not have and not server:  # servers have none that is so old
+        return _undecided("the open module of NVIDIA's repository", table["proprietary_below"]["below"])
     risk = None
     why = f"NVIDIA's own repository has drivers for {found.key}." + (f" In the archive: {ended}" if ended else "")
     if found.derived_from is not None:
         risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
     return _nvidia(found, row, why, kernel, secure_boot, risk, "dkms")
+
+
+def _undecided(what: str, least: str) -> Unknown:
+    """A driver that leaves older GPUs out, and a GPU of which nobody knows whether it is one."""
+    page = "https://developer.nvidia.com/cuda-gpus"
+    return Unknown(f"{what} is for compute capability {least} and newer, and that of this GPU is not known: see {page}")
 
 
 def _nvidia(
