@@ -336,12 +336,22 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
     assert isinstance(install.nvidia_driver(fedora, "8.9", arch="aarch64"), Unknown)
 
 
-@pytest.mark.parametrize(("name", "release"), [("fedora", "44"), ("rocky", "9.6"), ("rhel", "10.0"), ("debian", "12")])
+@pytest.mark.parametrize(("name", "release"), [("fedora", "44"), ("rocky", "9.6"), ("rhel", "10.0")])
 def test_a_driver_for_newer_gpus_is_not_taken_for_one_that_nobody_knows(name: str, release: str) -> None:
     here = install.distribution(system(name, release))
     route = install.nvidia_driver(here, None, kernel="6.1.0-38-amd64")
     assert isinstance(route, Unknown) and "7.5" in route.why and "not known" in route.why
     assert isinstance(install.nvidia_driver(here, "7.5", kernel="6.1.0-38-amd64"), install.DriverRoute)
+
+
+@pytest.mark.parametrize("release", ["12", "13"])
+def test_of_a_gpu_that_nobody_knows_debians_own_driver_is_the_safer_one(release: str) -> None:
+    here = found(f"debian {release}")
+    route = install.nvidia_driver(here, None, kernel="6.1.0-38-amd64")
+    assert isinstance(route, install.DriverRoute) and route.kind == "packaged"
+    assert (route.risk or "").startswith("It serves no compute capability from 10.0 on")
+    newer = install.nvidia_driver(here, "8.9", kernel="6.1.0-38-amd64")
+    assert isinstance(newer, install.DriverRoute) and newer.kind == "dkms"
 
 
 @pytest.mark.parametrize(

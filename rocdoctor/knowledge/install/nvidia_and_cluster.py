@@ -16,6 +16,8 @@ from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts.gpu import Gpu
 
+_GPUS = "https://developer.nvidia.com/cuda-gpus"  # NVIDIA's list of GPUs by compute capability
+
 
 @dataclass(frozen=True, slots=True)
 class Targets:
@@ -129,7 +131,8 @@ def nvidia_driver(
     vendors = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
     # The archive's driver is the easier one, until its branch is at its end: then NVIDIA's own repository comes first.
     ended = ended_branch(row["branch"], today) if row is not None and row["branch"] else None
-    if ended and vendors is not None and not old and arch == "x86_64":
+    # Of a GPU that nobody knows it is the safer one: the open module leaves those before Turing out.
+    if ended and vendors is not None and have and not old and arch == "x86_64":
         enough = False
     if row is not None and enough:
         why = f"{found.name} has the driver in its own archive."
@@ -138,7 +141,11 @@ def nvidia_driver(
         if found.derived_from is not None:
             why = f"{found.name} is built on {found.key}, whose archive has the driver."
         # That a branch has ended weighs more than what it can do.
-        risk = " ".join(one for one in (ended, row.get("risk")) if one) or None
+        unsure = ""
+        if not have and not server and row["branch"] and row["branch"] < table["blackwell"]["branch"]:
+            least = table["blackwell"]["from"]
+            unsure = f"It serves no compute capability from {least} on, and that of this GPU is not known (see {_GPUS})."
+        risk = " ".join(one for one in (unsure, ended, row.get("risk")) if one) or None
         return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged")
     row = vendors
     if row is None or arch != "x86_64":
@@ -158,8 +165,9 @@ def nvidia_driver(
 
 def _undecided(what: str, least: str) -> Unknown:
     """A driver that leaves older GPUs out, and a GPU of which nobody knows whether it is one."""
-    page = "https://developer.nvidia.com/cuda-gpus"
-    return Unknown(f"{what} is for compute capability {least} and newer, and that of this GPU is not known: see {page}")
+    return Unknown(
+        f"{what} is for compute capability {least} and newer, and that of this GPU is not known (see {_GPUS})"
+    )
 
 
 def _nvidia(
