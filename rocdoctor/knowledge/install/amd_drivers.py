@@ -60,7 +60,6 @@ class DriverRoute:
     kernel_line: str = ""  # of the newer kernel that the steps install: 7.0
     unsettled: str = ""  # what no page that was read tells of the steps
     least: str = ""  # the oldest branch that the steps can bring: 580
-    own_key: bool = False  # the steps make the key that signs the module, instead of DKMS
 
     @property
     def ordered(self) -> tuple[InstallStep, ...]:

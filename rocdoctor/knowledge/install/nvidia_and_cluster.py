@@ -144,7 +144,9 @@ def nvidia_driver(
         unsure = ""
         if not have and not server and row["branch"] and row["branch"] < table["blackwell"]["branch"]:
             least = table["blackwell"]["from"]
-            unsure = f"It serves no compute capability from {least} on, and that of this GPU is not known (see {_GPUS})."
+            unsure = (
+                f"It serves no compute capability from {least} on, and that of this GPU is not known (see {_GPUS})."
+            )
         risk = " ".join(one for one in (unsure, ended, row.get("risk")) if one) or None
         return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged")
     row = vendors
@@ -182,12 +184,16 @@ def _nvidia(
 ) -> DriverRoute:
     values = {**found.values, "nvdir": row.get("nvdir", "")} | kernel_values(kernel)
     boot: tuple[InstallStep, ...] = ()
-    # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine, and so does RPM Fusion.
-    key = row.get("key", {})
-    if secure_boot is not False and not found.key.startswith("ubuntu"):
-        cert = key.get("cert", load_table("install")["secure_boot"]["other"]["cert"])
+    key = row.get("key")
+    # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
+    if secure_boot is not False and not found.key.startswith("ubuntu") and key is None:
+        cert = load_table("install")["secure_boot"]["other"]["cert"]
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
-    names = [one for one in row["steps"] if boot or one not in key.get("steps", ())]
+    notes, without = boot_notes(boot), set[str]()
+    if key is not None:
+        without = {*(key["enrol"] if not secure_boot else ()), *(key["make"] if secure_boot is False else ())}
+        enrolled = steps_of(table, [one for one in key["enrol"] if secure_boot], values)
+        notes = boot_notes(enrolled) if secure_boot is not None else words(key["ask"])
     branch = row.get("branch")
     values |= {"branch": str(branch)} if branch else {}
     return DriverRoute(
@@ -195,17 +201,16 @@ def _nvidia(
         "distribution" if kind == "packaged" else "official",
         why,
         str(branch) if branch else None,
-        steps_of(table, names, values),
-        steps_of(table, row["undo"], values),
+        steps_of(table, [one for one in row["steps"] if one not in without], values),
+        steps_of(table, [one for one in row["undo"] if one not in without], values),
         boot,
         tuple(words(one) for one in load_table("install_nvidia")["verify"]),
         None,
         risk,
-        boot_notes(boot),
+        notes,
         words(row["s"]),
         table,
         least=str(branch or row.get("least", "")),
-        own_key=bool(key),
     )
 
 

@@ -179,6 +179,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         why = f"{message} The evidence does not tell {', '.join(missing)}, which the commands need."
         return Step(_ID, title, "unknown", why, evidence, verify=verify, notes=(f"See {_PAGE}",))
     branch = f" {route.driver}" if route.driver else ""
+    if any(one.words[:2] == ("mokutil", "--import") for one in actions):
+        branch += " and enrol the key that signs it (Secure Boot)"
     sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
     notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
     if situation.secure_boot and route.secure_boot:
@@ -236,8 +238,6 @@ def _key(situation: Situation, driver: Step) -> Step | None:
         return None
     route = situation.nvidia_driver
     keys = route.secure_boot if isinstance(route, install.DriverRoute) else ()
-    if isinstance(route, install.DriverRoute) and route.own_key and not driver.actions:
-        keys = ()  # which key signed the module that is here, and whether one did, nobody knows
     if not keys and refused is None:
         return None  # the distribution signs its own module
     title = "Enrol the key that signs the NVIDIA module (Secure Boot)"

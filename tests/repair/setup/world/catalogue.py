@@ -231,6 +231,8 @@ CASES: tuple[Case, ...] = (
     _nvidia("rtx4090-ubuntu2404-no-driver", UBUNTU_2404_HWE, radeon.RYZEN_9, _ADA, driver=False),
     _nvidia("rtx4090-rhel9-no-torch", RHEL_9, radeon.RYZEN_9, _ADA, driver_release="580.82.07"),
     _nvidia("gtx1660ti-debian13-secure-boot", DEBIAN_13, _INTEL, _TURING, chassis=10, driver=False, secure_boot=True),
+    _nvidia("rtx4090-fedora42", FEDORA_42, radeon.RYZEN_9, _ADA, driver=False),
+    _nvidia("rtx4090-fedora42-secure-boot", FEDORA_42, radeon.RYZEN_9, _ADA, driver=False, secure_boot=True),
     Case("cpu-laptop", "pytorch", None, None, guests.cpu_laptop),
     Case("cpu-server-done", "pytorch", None, None, guests.epyc_cpu_only),
     Case("arm-server", "pytorch", None, None, guests.arm_server),

@@ -53,6 +53,7 @@ _KERNELS = {
     "kernel of fedora": "6.19.14-100.fc42.x86_64",
     "linux of arch": "7.1.2-arch1-1",
 }
+_AKMODS_KEY = "/etc/pki/akmods/certs/public_key.der"
 # Packages whose program is what a plan looks for.
 _PROGRAMS = {
     "podman": "/usr/bin/podman",
@@ -70,6 +71,7 @@ class Person:
         self.box = box
         self.state = state.copy()
         self._key_asked = False
+        self._built_by_akmods = ""  # the kernel that its module of NVIDIA is for
         self.restarted = False  # since something was last done
         if box.os.id in ("ubuntu", "debian", "linuxmint"):
             line = f'GRUB_CMDLINE_LINUX_DEFAULT="{state.cmdline or "quiet splash"}"\n'
@@ -78,8 +80,10 @@ class Person:
     def do(self, step: Step) -> None:
         """All commands of a step, then the login that it asks for (a restart is a step of its own)."""
         self.restarted = False
-        for action in step.actions:
+        for number, action in enumerate(step.actions):
             self.act(action)
+            if not number and self.state.next_kernel and "restart before the others" in step.support:
+                self.restart()
         if not step.actions:
             self._by_hand(step)
         if step.effective == "new-login":
@@ -115,6 +119,8 @@ class Person:
         if mine and state.built_for == state.kernel:
             state.driver = signed
             state.driver_release = state.built[mine.pop()] if signed else ""
+        elif self._built_by_akmods == state.kernel:
+            state.driver, state.driver_release = signed, "580.142" if signed else ""
         elif not state.built and self.box.amd:
             state.driver = kernel_has(state.kernel)
         self.login()
@@ -264,8 +270,24 @@ class Person:
                 state.driver_release = state.built[words[0]]
             state.driver = True
 
+    def _kmodgenca(self, words: list[str]) -> None:
+        assert words == ["-a"] and "akmods" in self.state.packages, words
+        self.state.texts[_AKMODS_KEY] = ""
+
+    def _akmods(self, words: list[str]) -> None:
+        """It builds for the kernel that runs, whose headers are there for the newest one alone."""
+        state = self.state
+        assert words == ["--force"] and "akmod-nvidia" in state.packages, words
+        assert state.next_kernel in ("", state.kernel), f"no headers of {state.kernel}"
+        assert not state.secure_boot or _AKMODS_KEY in state.texts, "the module is built without a signature"
+        self._built_by_akmods = state.kernel
+
+    def _modinfo(self, words: list[str]) -> None:
+        assert words[-1] == "nvidia" and self._built_by_akmods == self.state.kernel, words
+
     def _mokutil(self, words: list[str]) -> None:
         assert words[0] == "--import"
+        assert "akmods" not in words[1] or words[1] in self.state.texts, f"no key at {words[1]}"
         self._key_asked = True
 
     def _systemctl(self, words: list[str]) -> None:
