@@ -306,7 +306,7 @@ def test_an_oracle_machine_with_the_kernel_of_rhel_gets_the_headers_of_that_kern
         ("6.12.0-100.28.2.el9uek.x86_64", "kernel-uek-devel-6.12.0-100.28.2.el9uek.x86_64"),
     ):
         found = plan_in("mi300x-8-ubuntu2204-fresh", files=_oracle, kernel=kernel)
-        headers = [one for one in commands(step_of(found, "driver-amd")) if one.startswith("dnf install kernel-")]
+        headers = [one for one in commands(step_of(found, "driver-amd")) if one.startswith("dnf install kernel")]
         assert len(headers) == 1 and package in headers[0].split(), kernel
         assert ("uek" in headers[0]) == ("uek" in kernel)
 

@@ -71,7 +71,6 @@ class Person:
         self.box = box
         self.state = state.copy()
         self._key_asked = False
-        self._built_by_akmods = ""  # the kernel that its module of NVIDIA is for
         self.restarted = False  # since something was last done
         if box.os.id in ("ubuntu", "debian", "linuxmint"):
             line = f'GRUB_CMDLINE_LINUX_DEFAULT="{state.cmdline or "quiet splash"}"\n'
@@ -80,10 +79,8 @@ class Person:
     def do(self, step: Step) -> None:
         """All commands of a step, then the login that it asks for (a restart is a step of its own)."""
         self.restarted = False
-        for number, action in enumerate(step.actions):
+        for action in step.actions:
             self.act(action)
-            if not number and self.state.next_kernel and "restart before the others" in step.support:
-                self.restart()
         if not step.actions:
             self._by_hand(step)
         if step.effective == "new-login":
@@ -119,7 +116,8 @@ class Person:
         if mine and state.built_for == state.kernel:
             state.driver = signed
             state.driver_release = state.built[mine.pop()] if signed else ""
-        elif self._built_by_akmods == state.kernel:
+        elif "akmod-nvidia" in state.packages:  # its service builds where no module is there
+            assert not state.secure_boot or _AKMODS_KEY in state.texts, "the module has no signature"
             state.driver, state.driver_release = signed, "580.142" if signed else ""
         elif not state.built and self.box.amd:
             state.driver = kernel_has(state.kernel)
@@ -273,17 +271,6 @@ class Person:
     def _kmodgenca(self, words: list[str]) -> None:
         assert words == ["-a"] and "akmods" in self.state.packages, words
         self.state.texts[_AKMODS_KEY] = ""
-
-    def _akmods(self, words: list[str]) -> None:
-        """It builds for the kernel that runs, whose headers are there for the newest one alone."""
-        state = self.state
-        assert words == ["--force"] and "akmod-nvidia" in state.packages, words
-        assert state.next_kernel in ("", state.kernel), f"no headers of {state.kernel}"
-        assert not state.secure_boot or _AKMODS_KEY in state.texts, "the module is built without a signature"
-        self._built_by_akmods = state.kernel
-
-    def _modinfo(self, words: list[str]) -> None:
-        assert words[-1] == "nvidia" and self._built_by_akmods == self.state.kernel, words
 
     def _mokutil(self, words: list[str]) -> None:
         assert words[0] == "--import"
