@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from rocdoctor.train.recommend.estimate import efficiency
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, memory
-from rocdoctor.train.recommend.model.shapes import active_parameters
+from rocdoctor.train.recommend.model.shapes import active_parameters, attention_flops
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.speed.pipeline import schedule
 from rocdoctor.train.recommend.speed.step_time import Speed, speed
@@ -46,23 +46,29 @@ def guess(work: Work) -> Guess:
     return Guess(found, told, tokens / told.tokens_per_s_per_gpu if told else None)
 
 
-def seconds(work: Work) -> float:
-    """About how long a step takes."""
+def seconds(work: Work, share: float | None = None) -> float:
+    """About how long a step takes: on GPUs by the estimate, else by the ``share`` of a core that each rank has.
+
+    Where the estimate knows no rate of a GPU it is a core's: too long, which makes the plan shallow and the limit wide.
+    """
     told = guess(work).step_s
-    if told is not None:
+    if told is not None and share is None:
         return told
-    tokens = work.microbatches * work.micro_batch * work.seq
-    return 8.0 * active_parameters(work.model) * tokens / work.parallel.tp / _CPU_RATE
+    model, tokens = work.model, work.microbatches * work.micro_batch * work.seq
+    # Forward, twice as much backward, and forward again where it is recomputed.
+    flop = 8.0 * active_parameters(model) + 4.0 * attention_flops(model, work.seq) * model.layers
+    return flop * tokens / work.parallel.tp / (_CPU_RATE * (share or 1.0))
 
 
-def depths(work: Work, room_bytes: float) -> tuple[Work, ...]:
+def depths(work: Work, room_bytes: float, share: float | None = None) -> tuple[Work, ...]:
     """The configurations to run, the shallowest first: one with all layers, or two with fewer.
 
-    ``room_bytes`` is what a rank may take. Empty: not even one layer of the smallest vocabulary fits there.
+    ``room_bytes`` is what a rank may take, ``share`` as for ``seconds``. Empty: not even one layer of the smallest
+    vocabulary fits there. Two layers run however long they take.
     """
 
     def suits(one: Work) -> bool:
-        return guess(one).memory.low <= room_bytes and (WARM + STEPS) * seconds(one) <= BUDGET_S
+        return guess(one).memory.low <= room_bytes and (WARM + STEPS) * seconds(one, share) <= BUDGET_S
 
     whole = cut(work, work.model.layers)
     if suits(whole):

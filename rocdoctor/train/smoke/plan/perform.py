@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -83,6 +84,27 @@ def room_of(work: Work, setting: RunSetting, available_bytes: float | None = Non
     return _SHARE_CPU * free / setting.world
 
 
+def share_of(setting: RunSetting, cores: int | None = None) -> float | None:
+    """The part of a core that each rank has where ranks run on the CPU, one thread each; None on GPUs."""
+    if setting.device != "cpu":
+        return None
+    return min(1.0, (len(os.sched_getaffinity(0)) if cores is None else cores) / setting.world)
+
+
+def too_long(chosen: Sequence[Work], share: float | None) -> str | None:
+    """Why depths are not run on the CPU, as a sentence's end: they would be ended as hanging while they work."""
+    if share is None or not chosen or _wait_s(chosen[-1], share) <= _MOST_S:
+        return None
+    one = chosen[-1]
+    layers = f"{one.model.layers} layer{'s' * (one.model.layers > 1)}"
+    minutes = (WARM + STEPS) * seconds(one, share) / 60.0
+    elsewhere = "" if one.gpu.name == "CPU" else "try it on its GPUs, or "
+    return (
+        f"{WARM + STEPS} steps of {layers} would take about {minutes:.0f} minutes on the CPU: {elsewhere}take a smaller "
+        "micro_batch or seq, or give --deadline the seconds that a depth may take"
+    )
+
+
 def run_plan(
     pool: Pool,
     work: Work,
@@ -97,16 +119,19 @@ def run_plan(
     tell = told or (lambda what, mode, rank, state: None)
     results: list[ModeResult] = []
     why = refusal(work)
-    chosen = depths(work, room_of(work, setting)) if why is None else ()
+    share = share_of(setting)
+    chosen = depths(work, room_of(work, setting), share) if why is None else ()
     if why is None and not chosen:
         room = room_of(work, setting) / GIB
         why = f"not even one layer fits into the {room:.1f} GiB that each rank may take here"
+    if why is None and limit_s is None:
+        why = too_long(chosen, share)
     if why is not None:
         results.append(_none(why, setting.world))
-    for one in chosen:
+    for one in chosen if why is None else ():
         title = f"{NAME} of {one.model.layers} layers"
         tell("mode", title, -1, "")
-        found = _depth(pool, order(one, *steps), one, setting, limit_s or _limit_s(one))
+        found = _depth(pool, order(one, *steps), one, setting, limit_s or min(_MOST_S, _wait_s(one, share)))
         results.append(replace(found, mode=title))
         tell("done", title, -1, found.state)
         if found.state != "pass":
@@ -125,9 +150,10 @@ def run_plan(
     )
 
 
-def _limit_s(work: Work) -> float:
-    steps = _PATIENCE * (WARM + STEPS) * seconds(work)
-    return min(_MOST_S, _START_S + steps + (_COMPILE_S if work.compile else 0.0))
+def _wait_s(work: Work, share: float | None) -> float:
+    """How long a depth may take before it counts as hanging."""
+    steps = _PATIENCE * (WARM + STEPS) * seconds(work, share)
+    return _START_S + steps + (_COMPILE_S if work.compile else 0.0)
 
 
 def _none(why: str, world: int) -> ModeResult:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.smoke.plan.depths import BUDGET_S, STEPS, WARM, depths, guess, seconds
 from rocdoctor.train.smoke.plan.order import cut, order, refusal
-from rocdoctor.train.smoke.plan.perform import setting_of
+from rocdoctor.train.smoke.plan.perform import run_plan, setting_of, share_of
+from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.rank_sets import PlanError
 from rocdoctor.train.smoke.run.request import Request, plan_word, request_of
+from rocdoctor.train.smoke.run.runner import RunSetting
 
 GIB = 2.0**30
 SPEC: dict[str, Any] = {
@@ -75,6 +77,69 @@ def test_a_plan_too_slow_to_run_whole_runs_at_two_depths_within_the_time() -> No
     first, second = depths(solve(SPEC).work, 170 * GIB)
     assert 1 <= first.model.layers < second.model.layers < 80
     assert (WARM + STEPS) * seconds(second) <= BUDGET_S
+
+
+SMALL: dict[str, Any] = {
+    "model": {"layers": 16, "hidden": 2048, "heads": 16, "ffn": 8192, "vocab": 32768},
+    "gpu": "MI300X",
+    "gpus": 1,
+    "seq": 4096,
+    "micro_batch": 4,
+    "framework": "ddp",
+    "parallel": {"dp": 1},
+}
+# A layer's matrices, each met forward and twice backward by two operations; no core multiplies as fast as 4e11 FLOP/s.
+_LAYER_S = 6 * (4 * 2048 * 2048 + 3 * 2048 * 8192) * 4 * 4096 / 4e11
+
+
+class _Started(Exception):
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+
+
+class _NoPool:
+    """Ranks that are never started: who starts them learns with which limit."""
+
+    hello: dict[str, Any] = {"torch": "2.13.0"}
+    peak_memory_bytes = 0
+
+    def start(self, world: int, backend: str, device: str, limit_s: float, life_s: float) -> None:
+        raise _Started(limit_s)
+
+    def stop_ranks(self) -> None:
+        pass
+
+
+def test_on_the_cpu_a_plan_for_gpus_gets_the_depth_and_the_time_of_a_cpu() -> None:
+    work = solve({**SMALL, "seq": 128}).work
+    on_gpus, on_cpu = (depths(work, 60 * GIB, share)[-1] for share in (None, 1.0))
+    assert on_gpus.model.layers == 16 > on_cpu.model.layers
+    with pytest.raises(_Started) as told:
+        run_plan(cast(Pool, _NoPool()), work, RunSetting(1, "gloo", "cpu"))
+    first = depths(work, 60 * GIB, 1.0)[0]
+    assert told.value.limit_s - 60.0 > (WARM + STEPS) * first.model.layers * _LAYER_S * 128 / 4096
+
+
+def test_what_a_cpu_cannot_do_in_time_is_not_tried_instead_of_ended_as_hanging() -> None:
+    work = solve(SMALL).work
+    setting = RunSetting(1, "gloo", "cpu")
+    (found,) = run_plan(cast(Pool, _NoPool()), work, setting).modes
+    assert found.state == "not-applicable"
+    assert "8 steps of 2 layers would take about" in found.message
+    assert "on the CPU: try it on its GPUs" in found.message
+    with pytest.raises(_Started) as told:
+        run_plan(cast(Pool, _NoPool()), work, setting, limit_s=40_000.0)
+    assert told.value.limit_s == 40_000.0
+    with pytest.raises(_Started):
+        run_plan(cast(Pool, _NoPool()), work, RunSetting(1, "nccl", "cuda"))
+
+
+def test_ranks_share_the_cores() -> None:
+    assert share_of(RunSetting(8, "gloo", "cpu"), cores=2) == 0.25
+    assert share_of(RunSetting(2, "gloo", "cpu"), cores=16) == 1.0
+    assert share_of(RunSetting(8, "nccl", "cuda"), cores=2) is None
+    work = solve(SMALL).work
+    assert seconds(work, 0.25) == pytest.approx(4 * seconds(work, 1.0))
 
 
 def test_a_small_plan_runs_whole() -> None:
