@@ -100,8 +100,8 @@ def too_long(chosen: Sequence[Work], share: float | None) -> str | None:
     minutes = (WARM + STEPS) * seconds(one, share) / 60.0
     elsewhere = "" if one.gpu.name == "CPU" else "try it on its GPUs, or "
     return (
-        f"{WARM + STEPS} steps of {layers} would take about {minutes:.0f} minutes on the CPU: {elsewhere}take a smaller "
-        "micro_batch or seq, or give --deadline the seconds that a depth may take"
+        f"{WARM + STEPS} steps of {layers} would take about {minutes:.0f} minutes on the CPU: {elsewhere}take a "
+        "smaller micro_batch or seq, or give --deadline the seconds that a depth may take"
     )
 
 

@@ -100,8 +100,9 @@ class _Started(Exception):
 class _NoPool:
     """Ranks that are never started: who starts them learns with which limit."""
 
-    hello: dict[str, Any] = {"torch": "2.13.0"}
-    peak_memory_bytes = 0
+    def __init__(self) -> None:
+        self.hello = {"torch": "2.13.0"}
+        self.peak_memory_bytes = 0
 
     def start(self, world: int, backend: str, device: str, limit_s: float, life_s: float) -> None:
         raise _Started(limit_s)
