@@ -63,8 +63,8 @@ def seconds(work: Work, share: float | None = None) -> float:
 def depths(work: Work, room_bytes: float, share: float | None = None) -> tuple[Work, ...]:
     """The configurations to run, the shallowest first: one with all layers, or two with fewer.
 
-    ``room_bytes`` is what a rank may take, ``share`` as for ``seconds``. Empty: not even one layer of the smallest
-    vocabulary fits there. Two layers run however long they take.
+    ``room_bytes`` is what a rank may take, ``share`` as for ``seconds``. Two layers run however long they take: what
+    one holds says nothing of the next. Empty: not even they fit, with the smallest vocabulary.
     """
 
     def suits(one: Work) -> bool:
@@ -73,22 +73,19 @@ def depths(work: Work, room_bytes: float, share: float | None = None) -> tuple[W
     whole = cut(work, work.model.layers)
     if suits(whole):
         return (whole,)
-    first = second = cut(work, 1)
-    vocab = work.model.vocab
+    least, vocab = min(2, work.model.layers), work.model.vocab
+    second = cut(work, least)
     while guess(second).memory.low > room_bytes and vocab > _LEAST_VOCABULARY:
         vocab //= 2
-        first = second = cut(work, 1, vocab)
-    if guess(first).memory.low > room_bytes:
+        second = cut(work, least, vocab)
+    if guess(second).memory.low > room_bytes:
         return ()
     smaller = vocab if vocab != work.model.vocab else None
-    if work.model.layers == 1:
-        return (first,)
-    for layers in range(2, min(work.model.layers, 2 * _DEEPER) + 1):
+    if least == 1:
+        return (second,)
+    for layers in range(3, min(work.model.layers, 2 * _DEEPER) + 1):
         one = cut(work, layers, smaller)
-        if layers > 2 and not suits(one):
+        if not suits(one):
             break
         second = one
-    if guess(second).memory.low > room_bytes:
-        return (first,)
-    half = max(1, second.model.layers - _DEEPER)
-    return cut(work, half, smaller), second
+    return cut(work, max(1, second.model.layers - _DEEPER), smaller), second

@@ -99,9 +99,10 @@ def too_long(chosen: Sequence[Work], share: float | None) -> str | None:
     layers = f"{one.model.layers} layer{'s' * (one.model.layers > 1)}"
     minutes = (WARM + STEPS) * seconds(one, share) / 60.0
     elsewhere = "" if one.gpu.name == "CPU" else "try it on its GPUs, or "
+    wait = f", or give --deadline {_MOST_S:.0f}" if 60.0 * minutes + _START_S <= _MOST_S else ""
     return (
         f"{WARM + STEPS} steps of {layers} would take about {minutes:.0f} minutes on the CPU: {elsewhere}take a "
-        "smaller micro_batch or seq, or give --deadline the seconds that a depth may take"
+        f"smaller micro_batch or seq{wait}"
     )
 
 
@@ -123,7 +124,8 @@ def run_plan(
     chosen = depths(work, room_of(work, setting), share) if why is None else ()
     if why is None and not chosen:
         room = room_of(work, setting) / GIB
-        why = f"not even one layer fits into the {room:.1f} GiB that each rank may take here"
+        least = "two layers fit" if work.model.layers > 1 else "one layer fits"
+        why = f"not even {least} into the {room:.1f} GiB that each rank may take here"
     if why is None and limit_s is None:
         why = too_long(chosen, share)
     if why is not None:

@@ -131,6 +131,9 @@ def test_what_a_cpu_cannot_do_in_time_is_not_tried_instead_of_ended_as_hanging()
     with pytest.raises(_Started) as told:
         run_plan(cast(Pool, _NoPool()), work, setting, limit_s=40_000.0)
     assert told.value.limit_s == 40_000.0
+    assert "--deadline" not in found.message  # it takes an hour at most
+    (found,) = run_plan(cast(Pool, _NoPool()), solve({**SMALL, "seq": 512}).work, setting).modes
+    assert found.message.endswith("or give --deadline 3600")
     with pytest.raises(_Started):
         run_plan(cast(Pool, _NoPool()), work, RunSetting(1, "nccl", "cuda"))
 
@@ -148,14 +151,22 @@ def test_a_small_plan_runs_whole() -> None:
     assert one.model.layers == 16
 
 
-def test_words_are_cut_only_where_a_layer_does_not_fit() -> None:
+def test_words_are_cut_only_where_two_layers_do_not_fit() -> None:
     work = solve(SPEC).work
-    least = guess(cut(work, 1)).memory.low
+    least = guess(cut(work, 2)).memory.low
     first, *_ = depths(work, least)
     assert first.model.vocab == work.model.vocab
     first, *_ = depths(work, 0.9 * least)
     assert first.model.vocab < work.model.vocab
     assert depths(work, 1e6) == ()
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 80])
+def test_one_depth_speaks_for_the_whole_plan_only_where_it_is_the_whole_plan(layers: int) -> None:
+    work = solve({**SPEC, "model": {"name": "llama-3-70b", "layers": layers}}).work
+    for room in (guess(cut(work, 1, words)).memory.low for words in (None, 32_000, 8_000)):
+        found = [one.model.layers for one in depths(work, 1.001 * room)]
+        assert len(found) == 2 or found in ([], [layers]), (room, found)
 
 
 def test_the_order_names_all_that_a_rank_builds() -> None:
