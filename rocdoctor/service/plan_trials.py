@@ -98,7 +98,7 @@ def fleet_with_trials(fleet: Fleet) -> Fleet:
     if not found:
         return fleet
     spec = {**fleet.spec_gpu, "trials": [one.as_json() for one in found]}
-    days = sorted({one.on for one in found})
+    days = sorted({one.day for one in found})
     words = f"measured here on {days[-1]}: {len(found)} plan{'s' * (len(found) > 1)} tried with rocdoctor smoke --plan"
     sources = {**fleet.sources, "trials": words}
     return replace(fleet, spec_gpu=spec, sources=sources, gpu=read_gpu(spec, network_rates(), []))

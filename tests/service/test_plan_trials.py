@@ -25,7 +25,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _trial(spec: dict[str, Any] = SPEC, **changes: Any) -> Trial:
     work = solve(spec).work
     made: dict[str, Any] = {
-        "on": "2026-11-28",
+        "day": "2026-11-28",
         "kind": canonical(kind_of(work)),
         "plan": canonical(plan_of(work)),
         "layers": (2, 4),

@@ -70,10 +70,10 @@ def _tried(work: Work) -> Iterator[str]:
     own, like, fast = tried.exact(work), tried.alike(work), tried.nearest(work)
     if own is not None:
         ran = "whole" if own.whole else f"at {' and '.join(map(str, own.layers))} layers"
-        yield f"memory measured here on {own.on}: this plan was tried {ran}, {own.reserved:.2f} times the estimate"
+        yield f"memory measured here on {own.day}: this plan was tried {ran}, {own.reserved:.2f} times the estimate"
     elif like is not None and like.reserved > 1:
         words = f"the upper end is raised, since a plan of its kind took {like.reserved:.2f} times its estimate"
-        yield f"memory: {words}, measured here on {like.on}"
+        yield f"memory: {words}, measured here on {like.day}"
     if fast is not None:
         whose = "this plan" if fast == own else "the nearest plan that was tried"
-        yield f"speed measured here on {fast.on}: {whose} ran at {fast.speed:.2f} times the estimate"
+        yield f"speed measured here on {fast.day}: {whose} ran at {fast.speed:.2f} times the estimate"

@@ -1,12 +1,13 @@
 """Plans that were tried on a GPU (``rocdoctor smoke --plan``): how they are written in a specification.
 
-A trial is a mapping in ``gpu.trials``: ``on`` (a day), ``kind`` and ``plan`` (mappings that say what ran), ``layers``
+A trial is a mapping in ``gpu.trials``: ``day``, ``kind`` and ``plan`` (mappings that say what ran), ``layers``
 (the depths that ran), ``live``, ``reserved`` and ``speed``: measured over estimated, of the whole plan; ``speed`` is
 null where no rate is known. ``outside_gib`` is what the GPU held beside torch's allocator, null on the CPU.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ _FACTOR = (0.02, 50.0)
 class Trial:
     """One plan that was tried; ``kind`` and ``plan`` are canonical JSON."""
 
-    on: str
+    day: str
     kind: str
     plan: str
     layers: tuple[int, ...]
@@ -37,7 +38,7 @@ class Trial:
     def as_json(self) -> dict[str, Any]:
         """As it stands in a specification."""
         return {
-            "on": self.on,
+            "day": self.day,
             "kind": json.loads(self.kind),
             "plan": json.loads(self.plan),
             "layers": list(self.layers),
@@ -62,13 +63,13 @@ def read_trials(raw: Any) -> tuple[Trial, ...]:
 
 def _read(raw: Mapping[str, Any]) -> Trial | None:
     live, reserved = _factor(raw.get("live")), _factor(raw.get("reserved"))
-    kind, plan, on = raw.get("kind"), raw.get("plan"), str(raw.get("on"))[:20]
+    kind, plan, day = raw.get("kind"), raw.get("plan"), _day(raw)
     layers = raw.get("layers")
     if live is None or reserved is None or not isinstance(kind, Mapping) or not isinstance(plan, Mapping):
         return None
-    if not _DAY.match(on) or not isinstance(layers, list | tuple) or not 1 <= len(layers) <= 2:
+    if day is None or not isinstance(layers, list | tuple) or not 1 <= len(layers) <= 2:
         return None
-    if not all(isinstance(one, int) and 0 < one <= 10_000 for one in layers):
+    if not all(type(one) is int and 0 < one <= 10_000 for one in layers):
         return None
     outside = raw.get("outside_gib")
     if isinstance(outside, bool) or not isinstance(outside, int | float) or not 0 <= outside < 10_000:
@@ -80,7 +81,14 @@ def _read(raw: Mapping[str, Any]) -> Trial | None:
     if max(map(len, words)) > _LONGEST:
         return None
     whole = raw.get("whole") is True
-    return Trial(on, *words, tuple(layers), whole, live, reserved, _factor(raw.get("speed")), outside)
+    return Trial(day, *words, tuple(layers), whole, live, reserved, _factor(raw.get("speed")), outside)
+
+
+def _day(raw: Mapping[Any, Any]) -> str | None:
+    # The field was called ``on`` first, which YAML 1.1 takes for true.
+    given = next((raw[key] for key in ("day", "on", True) if key in raw), None)
+    words = given.isoformat()[:10] if isinstance(given, datetime.date) else given
+    return words if isinstance(words, str) and _DAY.match(words) else None
 
 
 def _factor(value: Any) -> float | None:

@@ -26,6 +26,21 @@ _NAMES = {
     "dense_layers": ("first_k_dense_replace",),
     "moe_every": ("decoder_sparse_step", "interleave_moe_layer_step"),
 }
+# What else is read of a configuration, here and where sizes are completed.
+_FIELDS = frozenset(key for keys in _NAMES.values() for key in keys) | {
+    "name",
+    "params",
+    "model_type",
+    "text_config",
+    "use_qk_norm",
+    "intermediate_size_mlp",
+    "shared_expert_intermediate_size",
+    "kv_lora_rank",
+    "q_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "v_head_dim",
+}
 _UNGATED = {"gpt2", "gpt_neox", "gptj", "mpt", "falcon", "opt", "bloom", "starcoder2", "phi"}
 _QK = {"qk_norm": True}
 # What a configuration of a type does not say: what its code always does, and the values of its class for keys that may
@@ -76,6 +91,13 @@ _OTHER = regex(
     r"mamba|rwkv|jamba|bamba|zamba|recurrent_gemma|hyena|bert|electra|(?:^|[_-])[a-z]?[mu]?t5|^m?bart$|pegasus|marian|"
     r"whisper|wav2vec|^vit|^clip|^dino|^swin|^blenderbot|^led$|^longformer|^big_?bird"
 )
+
+
+def fields_of(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a configuration that plans are made from, without what else stands in that file."""
+    found = {key: value for key, value in raw.items() if key in _FIELDS}
+    inner = found.pop("text_config", None)
+    return {**found, "text_config": fields_of(inner)} if isinstance(inner, Mapping) else found
 
 
 def _kind(raw: Mapping[str, Any]) -> str:

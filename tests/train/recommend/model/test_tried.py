@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ SPEC: dict[str, Any] = {
 def _trial(spec: dict[str, Any] = SPEC, **changes: Any) -> dict[str, Any]:
     work = solve(spec).work
     made = {
-        "on": "2026-11-20",
+        "day": "2026-11-20",
         "kind": kind_of(work),
         "plan": plan_of(work),
         "layers": [3, 6],
@@ -115,7 +116,9 @@ def test_a_ratio_to_another_estimate_says_nothing(key: str) -> None:
         [_trial(live="1.1")],
         [_trial(reserved=float("nan"))],
         [_trial(reserved=1e9)],
-        [_trial(on="yesterday")],
+        [_trial(day="yesterday")],
+        [_trial(day=16**5000)],
+        [_trial(layers=[True])],
         [_trial(layers=[])],
         [_trial(layers=[True, "6"])],
         [_trial(kind="fsdp2")],
@@ -127,7 +130,14 @@ def test_what_is_no_trial_is_left_out(raw: Any) -> None:
 
 
 def test_a_trial_reads_back_and_the_latest_are_kept() -> None:
-    many = [_trial(on=f"2026-10-{day:02}") for day in range(1, 29)]
+    many = [_trial(day=f"2026-10-{day:02}") for day in range(1, 29)]
     found = read_trials(many)
-    assert [one.on for one in found] == [one["on"] for one in many[-MOST:]]
+    assert [one.day for one in found] == [one["day"] for one in many[-MOST:]]
     assert read_trials([found[0].as_json()]) == found[:1]
+
+
+@pytest.mark.parametrize("key", ["day", "on", True])
+@pytest.mark.parametrize("day", ["2026-11-20", datetime.date(2026, 11, 20), datetime.datetime(2026, 11, 20, 8, 30)])
+def test_a_day_may_be_written_as_yaml_reads_it(key: Any, day: Any) -> None:
+    trial = {name: value for name, value in _trial().items() if name != "day"}
+    assert [one.day for one in read_trials([{**trial, key: day}])] == ["2026-11-20"]
