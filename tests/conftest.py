@@ -10,12 +10,14 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from rocdoctor.host.live import live_host
 from rocdoctor.host.supervised import child_process
+from rocdoctor.service import plan_trials
 
 # The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
 for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:
@@ -58,7 +60,9 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(autouse=True)
 def _hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("COLUMNS", "100")  # the same lines in every terminal, and in none
-    monkeypatch.setenv("XDG_STATE_HOME", "/nonexistent/state")  # whoever runs the tests may have tried plans here
+    # Whoever runs the tests may have tried plans here; root's lie in its home whatever the variable says.
+    monkeypatch.setenv("XDG_STATE_HOME", "/nonexistent/state")
+    monkeypatch.setattr(plan_trials, "place", lambda: Path("/nonexistent/state/rocdoctor/trials.json"))
     if request.node.get_closest_marker("live") is None:
 
         def refuse(*_: object, **__: object) -> None:

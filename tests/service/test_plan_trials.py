@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pwd
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rocdoctor.host.live.only_one import only_one
 from rocdoctor.service import plan_trials
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.fleet.described_fleet import described
@@ -17,9 +19,12 @@ from rocdoctor.train.recommend.model.tried import kind_of, plan_of
 SPEC: dict[str, Any] = {"model": "llama-3-8b", "gpu": "MI300X", "gpus": 8, "seq": 4096, "parallel": {"fsdp": 8}}
 
 
+_PLACE = plan_trials.place
+
+
 @pytest.fixture(autouse=True)
 def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(plan_trials, "place", lambda: tmp_path / "state" / "trials.json")
 
 
 def _trial(spec: dict[str, Any] = SPEC, **changes: Any) -> Trial:
@@ -96,3 +101,71 @@ def test_a_machines_fleet_gets_them_and_says_so() -> None:
     assert found.gpu.trials == (_trial(),)
     assert found.sources["trials"] == "measured here on 2026-11-28: 1 plan tried with rocdoctor smoke --plan"
     assert found.spec_gpu["trials"] == [_trial().as_json()]
+
+
+def test_root_keeps_its_own_whatever_the_environment_of_its_caller_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/home/alice/state")
+    monkeypatch.setenv("HOME", "/home/alice")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert _PLACE() == Path(pwd.getpwuid(0).pw_dir) / ".local/state/rocdoctor/trials.json"
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert _PLACE() == Path("/home/alice/state/rocdoctor/trials.json")
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    assert _PLACE() == Path("/home/alice/.local/state/rocdoctor/trials.json")
+
+
+def _spoilt(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if how == "of another user":
+        monkeypatch.setattr(plan_trials, "owner_of", lambda status: 4711)
+    elif how == "others may write":
+        path.chmod(0o620)
+    elif how == "too large":
+        monkeypatch.setattr(plan_trials, "_MOST_BYTES", 10)
+    else:
+        path.unlink()
+        path.mkdir()
+
+
+@pytest.mark.parametrize("how", ["of another user", "others may write", "too large", "a folder"])
+def test_what_cannot_be_trusted_or_read_is_neither_used_nor_overwritten(
+    how: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gpu = solve(SPEC).work.gpu
+    path = plan_trials.keep(gpu, _trial())
+    before = path.read_bytes()
+    _spoilt(path, how, monkeypatch)
+    assert plan_trials.trials_of(gpu) == ()
+    assert f"plans that were tried here are not used: {path}: " in capsys.readouterr().err
+    with pytest.raises(OSError):
+        plan_trials.keep(gpu, _trial(speed=0.5))
+    assert path.is_dir() or path.read_bytes() == before
+
+
+def test_no_file_is_nothing_to_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan_trials.trials_of(solve(SPEC).work.gpu) == ()
+    assert capsys.readouterr().err == ""
+
+
+def test_two_runs_that_end_at_once_both_keep_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu = solve(SPEC).work.gpu
+    lock = plan_trials.keep(gpu, _trial()).with_name("trials.lock")
+    monkeypatch.setattr(plan_trials, "_BETWEEN_S", 0.0)
+    monkeypatch.setattr(plan_trials, "_TRIES", 3)
+    with only_one(lock), pytest.raises(OSError, match="another run keeps a trial there"):
+        plan_trials.keep(gpu, _trial(speed=0.5))
+    read = plan_trials._kept
+
+    def watched(path: Path) -> list[dict[str, Any]]:
+        with pytest.raises(BlockingIOError), only_one(lock):
+            pass
+        return read(path)
+
+    monkeypatch.setattr(plan_trials, "_kept", watched)  # from reading to writing nobody else has the lock
+    plan_trials.keep(gpu, _trial(speed=0.6))
+
+
+def test_the_gpus_that_were_tried_last_stay() -> None:
+    gpus = [solve({**SPEC, "gpu": {"name": "MI300X", "mem_gib": 100 + number}}).work.gpu for number in range(20)]
+    for gpu in gpus:
+        plan_trials.keep(gpu, _trial())
+    assert [bool(plan_trials.trials_of(gpu)) for gpu in gpus] == [False] * 4 + [True] * 16

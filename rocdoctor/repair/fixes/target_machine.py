@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rocdoctor.host.live.state_folder import state_folder
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.fixes.startup_lines import Kind
 
@@ -108,8 +109,7 @@ def this_machine() -> TargetMachine:
     if uid != 0 and _owned(os.environ.get("HOME", ""), uid):
         home = os.environ["HOME"]  # where the shells of this session look for their start-up files
     through_sudo = invoking_user()
-    base = "" if uid == 0 else os.environ.get("XDG_STATE_HOME", "")
-    state = Path(base if os.path.isabs(base) else f"{home}/.local/state") / "rocdoctor" / "fixes"
+    state = state_folder(uid, home) / "fixes"
     person = through_sudo[0] if through_sudo is not None else name
     return TargetMachine(
         Path("/"),

@@ -21,7 +21,7 @@ from tests.report.trial_kit import GIB, SPEC, depth, lost, tried
 
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(plan_trials, "place", lambda: tmp_path / "state" / "trials.json")
     path = tmp_path / "plan.yaml"
     path.write_text(json.dumps(SPEC))
     return path
