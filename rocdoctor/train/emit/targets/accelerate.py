@@ -9,7 +9,7 @@ from typing import Any
 
 from rocdoctor.train.emit.data_parallel import refusal, script_part
 from rocdoctor.train.emit.files import File, comment, plain
-from rocdoctor.train.emit.launcher import open_ports
+from rocdoctor.train.emit.launcher import PORT, open_ports
 from rocdoctor.train.emit.targets import Order, deepspeed
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
@@ -19,6 +19,13 @@ FRAMEWORKS: tuple[Framework, ...] = ("fsdp2", "ddp", "deepspeed")
 TRANSFORMERS = True
 
 _NO_GPU = "No GPU: set ACCELERATE_USE_CPU=true, then the processes speak over gloo."
+# utils/launch.py prepare_multi_gpu_env (huggingface/accelerate, read 2026-11-28): a port in use makes it --standalone,
+# for which torch takes the endpoint localhost:0 as the path of the file (tried with torch 2.13: run.py,
+# c10d_rendezvous_backend.py).
+_MEETING_FILE = (
+    f"Start it in a folder that only you can write to: where port {PORT} is taken, the processes meet in the file "
+    "localhost:0 there, and whoever can write that file runs code in them. A free --main_process_port avoids the file."
+)
 # Under ACCELERATE_USE_CPU accelerate leaves DeepSpeed out, and without a backend each process takes itself for all.
 _NO_GPU_DEEPSPEED = (
     "No GPU: set DS_ACCELERATOR=cpu, not ACCELERATE_USE_CPU, with which accelerate leaves DeepSpeed out without a "
@@ -236,6 +243,7 @@ def _text(plan: Plan, order: Order) -> str:
         ),
         f"#   accelerate launch --config_file accelerate.yaml {options}{plain(order.script)}",
         *open_ports(),
+        *([] if several else comment(_MEETING_FILE)),
     ]
     if plan.fleet.vendor == "cpu":
         out += comment(_NO_GPU_DEEPSPEED if plan.work.framework == "deepspeed" else _NO_GPU)
