@@ -21,6 +21,7 @@ from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
 from rocdoctor.train.recommend.fleet.measured import with_measured
+from rocdoctor.train.recommend.model.hugging_face import fields_of
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.workload import read_workload
 from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Recommendation, Workload
@@ -140,7 +141,7 @@ def model_field(name: str) -> Any:
     if not isinstance(read, dict):
         raise UsageError(f"{spelled(str(path))}: no configuration of a model")
     # A configuration has no name of its own; its folder often is the model's.
-    return {"name": path.resolve().parent.name, **read}
+    return {"name": path.resolve().parent.name, **fields_of(read)}
 
 
 def recommendation(

@@ -10,6 +10,7 @@ import pytest
 
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.specification_files import load_spec
+from rocdoctor.train.recommend.model import models
 from rocdoctor.train.recommend.model.hugging_face import fields_of, from_hugging_face, known_kind
 from rocdoctor.train.recommend.model.models import read_model
 from rocdoctor.train.smoke.run.request import plan_word
@@ -97,6 +98,13 @@ def test_every_field_that_is_read_of_a_configuration_is_kept(kind: str) -> None:
     assert len(watched.read) > 10
     kept = fields_of(dict.fromkeys(watched.read, 1))
     assert set(watched.read) - set(kept) <= {"_name_or_path", "text_config"}
+
+
+def test_every_size_that_is_read_is_kept() -> None:
+    watched = _Watched({"layers": 2, "hidden": 256, "experts": 4, "norm": "layer"})
+    models._complete(watched, "tiny", [])
+    assert len(watched.read) > 20
+    assert set(fields_of(dict.fromkeys(watched.read, 1))) == watched.read
 
 
 def test_what_is_kept_makes_the_same_model() -> None:

@@ -84,10 +84,12 @@ def test_a_configuration_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     config = tmp_path / "tiny" / "config.json"
     config.parent.mkdir()
     sizes = {"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024}
-    config.write_text(json.dumps({**sizes, "vocab_size": 1000}))
+    config.write_text(json.dumps({**sizes, "vocab_size": 1000, "token": "hf_secret"}))
     for name in (str(config), str(config.parent)):
         assert run(["recommend", "--gpus", "RX 7900 XTX", "--model", name, "--method", "full"]) == 0
         assert capsys.readouterr().out.startswith("Train tiny (full")
+        assert run(["recommend", "--gpus", "RX 7900 XTX", "--model", name, "--method", "full", "--json"]) == 0
+        assert "hf_secret" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

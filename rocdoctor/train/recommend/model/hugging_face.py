@@ -27,9 +27,21 @@ _NAMES = {
     "moe_every": ("decoder_sparse_step", "interleave_moe_layer_step"),
 }
 # What else is read of a configuration, here and where sizes are completed.
-_FIELDS = frozenset(key for keys in _NAMES.values() for key in keys) | {
+_FIELDS = frozenset(key for name, keys in _NAMES.items() for key in (name, *keys)) | {
     "name",
+    "preset",
     "params",
+    "params_b",
+    "family",
+    "gated",
+    "bias",
+    "norm",
+    "norm_bias",
+    "norms",
+    "qk_norm",
+    "router_bias",
+    "sinks",
+    "mla",
     "model_type",
     "text_config",
     "use_qk_norm",
@@ -94,7 +106,7 @@ _OTHER = regex(
 
 
 def fields_of(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a configuration that plans are made from, without what else stands in that file."""
+    """What plans are made from of a configuration, or of sizes by our names; not what else stands in that file."""
     found = {key: value for key, value in raw.items() if key in _FIELDS}
     inner = found.pop("text_config", None)
     return {**found, "text_config": fields_of(inner)} if isinstance(inner, Mapping) else found
