@@ -64,6 +64,13 @@ def _copied(what: str, program: str) -> str:
     return f"sent {what} to the terminal, which copies it if it allows that (OSC 52)"
 
 
+def _with_values_of_now(look: Look) -> Diagnosis | None:
+    """What is known, with the values of the last look."""
+    if look.diagnosis is None or look.now is None:
+        return look.diagnosis
+    return replace(look.diagnosis, machine=look.now)
+
+
 class RocdoctorApp(Session):
     """The session of a person: what is open, what was open before, and the screens over it."""
 
@@ -110,6 +117,7 @@ class RocdoctorApp(Session):
         self.unseen = 0
         self.changes: tuple[SeenChange, ...] = ()
         self.since = 0.0
+        self._last: Diagnosis | None = None  # of this machine, from before it is asked anew
         self.wanted: tuple[str, str, str] | None = None
         self.wanted_answer = ""
         self._shown_cells = ShownCells(erases_in_colour())
@@ -174,8 +182,10 @@ class RocdoctorApp(Session):
         before = self.look
         kept = renew and before.diagnosis is not None
         self.look = replace(before, phase="asking", waiting=(), renewing=True) if kept else Look()
-        if not kept:
-            self.since, self.changes = 0.0, ()
+        if not renew:
+            self.since, self.changes, self._last = 0.0, (), None
+        elif before.diagnosis is not None and not before.preliminary:
+            self._last = _with_values_of_now(before)
         self.changed = ""
         host, smoke = self._with_results()
 
@@ -188,13 +198,13 @@ class RocdoctorApp(Session):
         if self.look.renewing and (look.busy or look.diagnosis is None) and look.phase != "failed":
             self.look = replace(self.look, phase=look.phase, waiting=look.waiting)
             return
-        before = self._diagnosis_of_now() if self.look.renewing else None
-        if before is not None and look.diagnosis is not None:
-            from rocdoctor.tui.changes import changes
+        if look.diagnosis is not None and look.phase == "done":
+            if self._last is None:
+                self.since = time.time()
+            else:
+                from rocdoctor.tui.changes import changes
 
-            self._tell(changes(before, look.diagnosis, time.time()))
-        elif not look.busy:
-            self.since, self.changes = time.time(), ()
+                self._tell(changes(self._last, look.diagnosis, time.time()))
         self.look = look
         if look.diagnosis is not None and self._reading_in is None:  # before, it would hold up the report
             self._reading_in = Background(self, self._read_in, lambda _: gc.freeze())
@@ -210,7 +220,7 @@ class RocdoctorApp(Session):
         if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
             return
         host, smoke = self._with_results()
-        before = self._diagnosis_of_now()
+        before = None if self.look.preliminary else _with_values_of_now(self.look)
 
         def work(task: Background[_Seen]) -> _Seen:
             from rocdoctor.tui.changes import changes
@@ -226,13 +236,6 @@ class RocdoctorApp(Session):
 
         self._again_look = Background(self, work, lambda found: self._saw_again(*found), failed)
 
-    def _diagnosis_of_now(self) -> Diagnosis | None:
-        """What is known, with the values of the last look."""
-        look = self.look
-        if look.diagnosis is None or look.now is None:
-            return look.diagnosis
-        return replace(look.diagnosis, machine=look.now)
-
     def _saw_again(self, host: Host, look: Look, changes: tuple[SeenChange, ...]) -> None:
         from rocdoctor.tui.live import same_verdicts, with_values
 
@@ -241,6 +244,7 @@ class RocdoctorApp(Session):
         if look.diagnosis is None or before is None or self.look.busy or self._work_held():
             return  # a run that began meanwhile goes on with this host
         self._tell(changes)
+        self.since = self.since or time.time()
         if same_verdicts(before, look.diagnosis):
             self.look = with_values(self.look, look)
             return

@@ -1,27 +1,28 @@
 """What has changed on a live machine between two looks at it, with the time: findings, values, the kernel log. Pure.
 
 What stays as it is where nobody changes anything is compared by the table that ``diff`` uses; beside it the few values
-of the moment that a person who watches a machine asks for.
+of the moment that a person who watches a machine asks for. Only what both looks know from the same source can have
+changed; what one of them did not know is known now, and was perhaps so before.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from rich.text import Text
 
 from rocdoctor.compare.differences import compare
-from rocdoctor.compare.numbers import same_message
-from rocdoctor.compare.snapshot import snapshot
-from rocdoctor.insight.gpus.gpu_health import telling
+from rocdoctor.compare.numbers import parts, same_message
+from rocdoctor.compare.two_looks import TwoLooks, path_known, same_source, two_looks
+from rocdoctor.insight.gpus.gpu_health import TemperatureReading, readings
 from rocdoctor.judging.subjects import is_whole, subject_parts
-from rocdoctor.model.evidence import value_or
+from rocdoctor.model.evidence import Known, NotKnown, value_or
 from rocdoctor.model.facts import Gpu, LogEvent, Machine
-from rocdoctor.model.finding import SEVERITIES, Diagnosis, Severity, Verdict
+from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Severity, State, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.subject import MACHINE, Subject
 from rocdoctor.model.units import binary_size
@@ -29,10 +30,11 @@ from rocdoctor.report.text import wrap
 from rocdoctor.tui.overview.dashboard import lanes
 from rocdoctor.tui.style import SEVERITY_STYLE, UNKNOWN
 
-Kind = Literal["found", "gone", "value", "kernel", "device"]
+# "known": what is known has changed, of the machine itself nobody can say so.
+Kind = Literal["found", "gone", "known", "value", "kernel", "device"]
 _MOST_LINES = 5  # of the kernel log, of one look
 _MUCH = 0.25  # of a GPU's memory: so much more or less in use is worth a line
-_NOT_KNOWN = "not known"
+_KNOWN_NOW = "known now: "
 _LANES = "PCIe lanes in use"  # the trait
 
 
@@ -57,7 +59,7 @@ class SeenChange:
         return _clock(self.at)
 
 
-_Said = tuple[Kind, str, Severity | None]  # what happened, in words, and how grave that is
+_Said: TypeAlias = tuple[Kind, str, Severity | None]  # what happened, in words, and how grave that is
 
 
 def changes(before: Diagnosis, now: Diagnosis, at: float) -> tuple[SeenChange, ...]:
@@ -66,7 +68,8 @@ def changes(before: Diagnosis, now: Diagnosis, at: float) -> tuple[SeenChange, .
     ``at`` is when it was seen, in seconds since 1970.
     """
     found: dict[_Said, list[Subject]] = {}
-    for subject, said in (*_findings(before.verdicts, now.verdicts), *_values(before, now)):
+    looks = two_looks(before.machine, now.machine)
+    for subject, said in (*_findings(before, now, looks), *_values(looks)):
         found.setdefault(said, []).append(subject)
     graves = sorted(found, key=lambda said: SEVERITIES.index(said[2]) if said[2] is not None else len(SEVERITIES))
     return tuple(_change(at, said, found[said]) for said in graves)
@@ -78,81 +81,146 @@ def _change(at: float, said: _Said, subjects: Sequence[Subject]) -> SeenChange:
     return SeenChange(at, kind, _where(subjects), words + (f" ({often} times)" if often > 1 else ""), severity)
 
 
-def _findings(before: Sequence[Verdict], now: Sequence[Verdict]) -> Iterator[tuple[Subject, _Said]]:
-    old, new = _found(before), _found(now)
-    for (check, subject), (message, severity) in new.items():
-        if (check, subject) not in old:
-            yield subject, ("found", f"{message} ({check})", severity)
-        elif not same_message(old[check, subject][0], message):
-            yield subject, ("value", f"{message} ({check})", severity)
-    states = {(one.check, one.subject): one.state for one in now}
-    for check, subject in old:
-        if (check, subject) not in new:
-            open_ = states.get((check, subject), "unknown") in ("unknown", "crashed")
-            yield subject, ("gone", f"{check} {'is unknown now' if open_ else 'is not found any more'}", None)
+def _findings(before: Diagnosis, now: Diagnosis, looks: TwoLooks) -> Iterator[tuple[Subject, _Said]]:
+    places = {old.subject: gpu.subject for old, gpu in looks.pairs}
+    lost = {gpu.subject for gpu in looks.gone}
+    earlier = [replace(one, subject=_place(one.subject, places)) for one in before.verdicts if one.subject not in lost]
+    old, new = _found(earlier), _found(now.verdicts)
+    judged = _Judged(before.machine, earlier, True)
+    for (check, subject), finding in new.items():
+        words, was = f"{one_line(finding.message)} ({check})", old.get((check, subject))
+        if was is None:
+            known = judged(check, subject) and not finding.undecided and not _other_log(finding, looks)
+            yield subject, ("found" if known else "known", ("" if known else _KNOWN_NOW) + words, finding.severity)
+        elif not _same(one_line(was.message), one_line(finding.message), looks.renumbered):
+            yield subject, ("value", words, finding.severity)
+    judged = _Judged(now.machine, now.verdicts, False)
+    for (check, subject), finding in old.items():
+        if (check, subject) in new or finding.undecided:  # what a symptom leaves open gives way to what is surer
+            continue
+        if judged(check, subject) and not _other_log(finding, looks):
+            yield subject, ("gone", f"{check} is not found any more", None)
+        else:
+            yield subject, ("known", f"{check} is unknown now", None)
 
 
-def _found(verdicts: Sequence[Verdict]) -> dict[tuple[str, Subject], tuple[str, Severity]]:
-    return {
-        (one.check, one.subject): (one_line(one.finding.message), one.finding.severity)
-        for one in verdicts
-        if one.finding is not None
-    }
+def _place(subject: Subject, places: Mapping[Subject, Subject]) -> Subject:
+    """Where the new look has it; a GPU that it does not show is named by its address, its number may be another's."""
+    if subject in places or subject.kind != "gpu" or not subject.address:
+        return places.get(subject, subject)
+    return Subject("device", address=subject.address)
+
+
+def _found(verdicts: Iterable[Verdict]) -> dict[tuple[str, Subject], Finding]:
+    return {(one.check, one.subject): one.finding for one in verdicts if one.finding is not None}
+
+
+def _same(before: str, now: str, renumbered: bool) -> bool:
+    return same_message(before, now) or (renumbered and parts(before)[0] == parts(now)[0])
+
+
+class _Judged:
+    """Whether a check could judge a subject; of evidence that may not show every GPU "not applicable" is no answer."""
+
+    def __init__(self, machine: Machine, verdicts: Iterable[Verdict], earlier: bool) -> None:
+        """``earlier``: of the look before, which may lack a subject because that was not there yet."""
+        self._earlier, self._complete = earlier, machine.gpus_complete
+        self._open = {"unknown", "crashed"} if machine.gpus_complete else {"unknown", "crashed", "not-applicable"}
+        self._states: dict[str, dict[Subject, State]] = {}
+        for one in verdicts:
+            self._states.setdefault(one.check, {})[one.subject] = one.state
+
+    def __call__(self, check: str, subject: Subject) -> bool:
+        states = self._states.get(check)
+        if not states or states.get(MACHINE) in self._open:
+            return False
+        return states[subject] not in self._open if subject in states else MACHINE in states or self._may_lack(subject)
+
+    def _may_lack(self, subject: Subject) -> bool:
+        return self._earlier and (subject.kind != "gpu" or self._complete)
+
+
+def _other_log(finding: Finding, looks: TwoLooks) -> bool:
+    """Whether a finding rests on the kernel log, and the two looks did not read the same one."""
+    logs = [one.kernel.log for one in (looks.before, looks.now)]
+    sources = {log.source.question for log in logs if isinstance(log, Known)}
+    return not same_source(*logs) and any(one.source in sources for one in finding.evidence)
 
 
 def _where(subjects: Sequence[Subject]) -> str:
     return "" if is_whole(subjects) else subject_parts(subjects)[0]
 
 
-def _values(before: Diagnosis, now: Diagnosis) -> Iterator[tuple[Subject, _Said]]:
-    sides = [snapshot(name, one.machine, ()) for name, one in (("before", before), ("now", now))]
-    told: set[tuple[str, str]] = set()
-    for one in compare(sides).differences:
-        old, new = (_NOT_KNOWN if value is None else one_line(value) for value in one.values)
-        told.add((_where([one.subject]), one.what))
-        yield one.subject, ("value", f"{one.what}: {old} before, {new} now", None)
-    earlier = {_key(gpu): gpu for gpu in before.machine.gpus}
-    for gpu in now.machine.gpus:
-        if _key(gpu) in earlier:
-            old, new = lanes(earlier[_key(gpu)]), lanes(gpu)
-            # In a virtual machine no trait stands for it.
-            if old != new and (_where([gpu.subject]), _LANES) not in told:
-                yield gpu.subject, ("value", f"PCIe link: {old or _NOT_KNOWN} before, {new or _NOT_KNOWN} now", None)
-            for words in _moment(earlier[_key(gpu)], gpu):
-                yield gpu.subject, ("value", words, None)
-    for subject, words in _kernel(before.machine, now.machine):
+def _values(looks: TwoLooks) -> Iterator[tuple[Subject, _Said]]:
+    for gpu, words in (
+        *((one, "is not there any more") for one in looks.gone),
+        *((one, "is new") for one in looks.new),
+    ):
+        place = value_or(gpu.bdf, "") or gpu.label
+        yield (
+            MACHINE,
+            ("device", f"GPU {one_line(value_or(gpu.name, 'without a known name'))} at {place} {words}", None),
+        )
+    told: set[tuple[Subject, str]] = set()
+    for one in compare(looks.sides()).differences:
+        old, new = (one_line(value) for value in one.values if value is not None)
+        subject = looks.pairs[one.subject.index or 0][1].subject if one.subject.kind == "gpu" else one.subject
+        told.add((subject, one.what))
+        yield subject, ("value", f"{one.what}: {old} before, {new} now", None)
+    for before, gpu in looks.pairs:
+        old, new = lanes(before), lanes(gpu)
+        # In a virtual machine no trait stands for it.
+        shown = old and new and path_known(before) == path_known(gpu)
+        if shown and old != new and (gpu.subject, _LANES) not in told:
+            yield gpu.subject, ("value", f"PCIe link: {old} before, {new} now", None)
+        for said in _moment(before, gpu):
+            yield gpu.subject, said
+    for subject, words in _kernel(looks.before, looks.now):
         yield subject, ("kernel", words, None)
 
 
-def _key(gpu: Gpu) -> str:
-    return value_or(gpu.bdf, "") or f"gpu {gpu.index}"
-
-
-def _moment(before: Gpu, now: Gpu) -> Iterator[str]:
+def _moment(before: Gpu, now: Gpu) -> Iterator[_Said]:
     """What a GPU does at the moment and did not before, as far as it tells something."""
-    hot, heat = telling(before), telling(now)
-    if heat is not None and heat.crit_c is not None and heat.near_critical != (hot is not None and hot.near_critical):
-        name = one_line(heat.sensor.label)
+    for heat in _limited(now):
+        was = next((one for one in _limited(before) if one.sensor.label == heat.sensor.label), None)
+        known = was is not None and same_source(was.sensor.input_c, heat.sensor.input_c)
+        if heat.near_critical == (known and was is not None and was.near_critical):
+            continue
         words = "near its limit" if heat.near_critical else "below its limit again"
-        yield f"{name} {heat.input_c:.0f} of {heat.crit_c:.0f} °C, {words}"
+        yield _said_now(known, f"{one_line(heat.sensor.label)} {heat.input_c:.0f} of {heat.crit_c:.0f} °C, {words}")
     total = value_or(now.vram_bytes, 0)
-    used, held = value_or(before.vram_used_bytes, None), value_or(now.vram_used_bytes, None)
-    if used is not None and held is not None and total and abs(held - used) >= _MUCH * total:
-        yield f"memory in use: {binary_size(used)} before, {binary_size(held)} now"
-    slow = [one for one in value_or(now.throttle, ()) if one not in value_or(before.throttle, ())]
+    used, held = value_or(before.vram_used_bytes, 0), value_or(now.vram_used_bytes, 0)
+    known = same_source(before.vram_used_bytes, now.vram_used_bytes)
+    if known and total and abs(held - used) >= _MUCH * total:
+        yield "value", f"memory in use: {binary_size(used)} before, {binary_size(held)} now", None
+    known = same_source(before.throttle, now.throttle)
+    slow = [one for one in value_or(now.throttle, ()) if not known or one not in value_or(before.throttle, ())]
     if slow:
-        yield f"throttling is reported: {one_line(', '.join(slow))}"
+        yield _said_now(known, f"throttling is reported: {one_line(', '.join(slow))}")
+
+
+def _said_now(known: bool, words: str) -> _Said:
+    """``known``: the look before knew it too, and otherwise."""
+    return ("value", words, None) if known else ("known", _KNOWN_NOW + words, None)
+
+
+def _limited(gpu: Gpu) -> list[TemperatureReading]:
+    """The temperatures whose limit is known."""
+    try:
+        return [one for one in readings(gpu) if one.crit_c is not None]
+    except NotKnown:
+        return []
 
 
 def _kernel(before: Machine, now: Machine) -> Iterator[tuple[Subject, str]]:
     old, log = value_or(before.kernel.log, None), value_or(now.kernel.log, None)
-    if old is None or log is None:
-        return
-    left = Counter(map(_said, old.events))
+    if old is None or log is None or old.source != log.source or (log.complete and not old.complete):
+        return  # another log, or more of it, has lines that are not new
+    left = Counter(map(_line, old.events))
     fresh: list[LogEvent] = []
     for event in log.events:
-        if left[_said(event)]:
-            left[_said(event)] -= 1
+        if left[_line(event)]:
+            left[_line(event)] -= 1
         else:
             fresh.append(event)
     gpus = {value_or(gpu.bdf, ""): gpu.subject for gpu in now.gpus}
@@ -162,7 +230,7 @@ def _kernel(before: Machine, now: Machine) -> Iterator[tuple[Subject, str]]:
         yield MACHINE, f"kernel: {len(fresh) - _MOST_LINES} more lines of this kind"
 
 
-def _said(event: LogEvent) -> tuple[object, ...]:
+def _line(event: LogEvent) -> tuple[object, ...]:
     return event.kind, event.bdf, event.time_s, event.text
 
 

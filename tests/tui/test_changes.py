@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.model.evidence import Known, Source, Unknown
+from rocdoctor.model.facts import Pcie
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.service.session import chosen_checks
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.changes import SeenChange, change_lines, changes
+from tests.kit import SOURCE
 from tests.tui.kit import driven, fixture_host, shown, until
 from tests.tui.thermals.live_kit import LiveFixture, temperature
 
@@ -65,6 +69,105 @@ def test_a_finding_that_cannot_be_judged_any_more_is_not_said_to_be_gone() -> No
     now = replace(before, verdicts=(*(one for one in before.verdicts if one not in found), *silent))
     assert not any("pcie-link-narrow is not found" in one for one in _said(before, now))
     assert "gpu 3: pcie-link-narrow is unknown now" in _said(before, now)
+
+
+def test_a_finding_that_was_not_known_before_is_known_now_and_not_new() -> None:
+    now = _seen(_NARROW)
+    found = [one for one in now.verdicts if one.check == "pcie-link-narrow" and one.finding is not None]
+    others = tuple(one for one in now.verdicts if one not in found)
+    for state in ("unknown", "crashed"):
+        silent = tuple(replace(one, state=state, finding=None, why="denied") for one in found)
+        told = changes(replace(now, verdicts=(*others, *silent)), now, 0.0)
+        assert [(one.kind, one.where, one.severity) for one in told] == [("known", "gpu 3", "warning")]
+        assert told[0].words.startswith("known now: The PCIe link"), told
+    passed = tuple(replace(one, state="pass", finding=None) for one in found)
+    assert [one.kind for one in changes(replace(now, verdicts=(*others, *passed)), now, 0.0)] == ["found"]
+    nobody = tuple(one for one in now.verdicts if one.check != "pcie-link-narrow")
+    assert {one.kind for one in changes(replace(now, verdicts=nobody), now, 0.0)} == {"known"}, "it did not run"
+
+
+def _of_gpu(seen: Diagnosis, at: int, **values: Any) -> Diagnosis:
+    gpus = tuple(replace(one, **values) if one.index == at else one for one in seen.machine.gpus)
+    return replace(seen, machine=replace(seen.machine, gpus=gpus))
+
+
+def test_a_link_that_only_one_look_knows_has_not_changed() -> None:
+    cloud = "a10g-8gpu-cloud"
+    known = _seen(name=cloud)
+    unknown = _of_gpu(known, 0, pcie=Pcie())
+    assert changes(unknown, known, 0.0) == () and changes(known, unknown, 0.0) == ()
+    bare, whole = _seen({one: "" for one in _NARROW}), _seen()  # one of several links on the way
+    assert not {one.kind for one in changes(bare, whole, 0.0)} & {"value", "found"}
+
+
+def test_what_another_source_says_has_not_changed() -> None:
+    seen = _seen()
+    gpu = seen.machine.gpus[2]
+    other = Source("run lspci -nn")
+    name, memory = Known("MI300X (another spelling)", other), Known(1 << 34, other)
+    assert _said(seen, _of_gpu(seen, 2, vbios=name, vram_used_bytes=memory)) == []
+    assert isinstance(gpu.vbios, Known)
+    changed = _of_gpu(seen, 2, vbios=Known("113-NEW", gpu.vbios.source))
+    assert _said(seen, changed) == [f"gpu 2: VBIOS: {gpu.vbios.value} before, 113-NEW now"]
+
+
+def test_heat_and_throttling_of_which_nothing_was_known_are_known_now() -> None:
+    hot = _seen({temperature(1, 1): "98000\n"})
+    before = _of_gpu(hot, 0, temps=())
+    assert [(one.kind, one.said) for one in changes(before, hot, 0.0)] == [
+        ("known", "gpu 0: known now: junction 98 of 100 °C, near its limit")
+    ]
+    slow = _of_gpu(hot, 0, throttle=Known(("ppt0",), SOURCE))
+    silent = _of_gpu(hot, 0, throttle=Unknown("denied"))
+    assert _said(silent, slow) == ["gpu 0: known now: throttling is reported: ppt0"]
+    assert _said(_of_gpu(hot, 0, throttle=Known((), SOURCE)), slow) == ["gpu 0: throttling is reported: ppt0"]
+
+
+def test_another_kernel_log_has_no_new_lines_and_what_rests_on_it_is_known_now() -> None:
+    line = "[  100.000000] amdgpu 0000:6a:00.0: amdgpu: ring comp_1.0.0 timeout, signaled seq=10, emitted seq=12\n"
+    before, now = _seen({_LOG: "[    1.000000] Linux version 6.8.0\n"}), _seen({_LOG: line})
+    assert any("kernel: " in one for one in _said(before, now))
+    journal = Source("run journalctl -k")
+    assert isinstance(before.machine.kernel.log, Known)
+    log = Known(replace(before.machine.kernel.log.value, source=journal.question), journal)
+    kernel = replace(before.machine.kernel, log=log)
+    told = changes(replace(before, machine=replace(before.machine, kernel=kernel)), now, 0.0)
+    assert {one.kind for one in told} == {"known"} and any("(ring-timeout)" in one.words for one in told), told
+    cut = replace(before.machine.kernel.log.value, complete=False)
+    whole = replace(now.machine.kernel, log=Known(replace(now.machine.kernel.log.value, complete=True), SOURCE))
+    part = replace(before.machine.kernel, log=Known(cut, SOURCE))
+    sides = [replace(one, machine=replace(one.machine, kernel=log)) for one, log in ((before, part), (now, whole))]
+    assert not any("kernel: " in one for one in _said(*sides)), "it reaches further back"
+
+
+def _without(seen: Diagnosis, at: int) -> Diagnosis:
+    """The machine without a GPU: those behind it have other numbers."""
+    kept = [one for one in seen.machine.gpus if one.index != at]
+    places = {one.index: place for place, one in enumerate(kept)}
+    links = [one for one in seen.machine.links if at not in (one.a, one.b)]
+    machine = replace(
+        seen.machine,
+        gpus=tuple(replace(one, index=places[one.index]) for one in kept),
+        links=tuple(replace(one, a=places[one.a], b=places[one.b]) for one in links),
+    )
+    return diagnose(machine, chosen_checks((), ())[0])
+
+
+def test_gpus_are_the_same_by_their_address_when_one_drops_out() -> None:
+    before = _seen(_NARROW)
+    now = _without(before, 0)
+    bdf = "0000:0a:00.0"
+    told = changes(before, now, 0.0)
+    assert not [one for one in told if "pcie-link-narrow" in one.words], "gpu 3 of before is gpu 2 now"
+    assert not [one for one in told if one.kind in ("value", "kernel")], told
+    assert [one.words for one in told if one.kind == "device"] == [
+        f"GPU AMD Instinct MI300X at {bdf} is not there any more"
+    ]
+    back = changes(now, before, 0.0)
+    assert [one.words for one in back if one.kind == "device"] == [f"GPU AMD Instinct MI300X at {bdf} is new"]
+    hot = _without(_seen(_NARROW | {temperature(1, 1): "98000\n"}), 1)
+    cool = _without(_seen(_NARROW), 1)
+    assert _said(cool, hot) == _said(_without(before, 1), hot) != []
 
 
 def test_what_several_gpus_have_alike_is_one_line() -> None:
@@ -116,6 +219,28 @@ def test_the_overview_keeps_what_changed_with_its_time_at_every_width() -> None:
             assert f"{app.changes[0].clock}  gpu 3: The PCIe link" in shown(app)
 
         driven(host, drive, size)
+
+
+def test_a_look_that_failed_loses_nothing_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        host.texts |= _NARROW
+        app._look_again()
+        await until(pilot, lambda: bool(app.changes))
+        kept, since = app.changes, app.since
+        with monkeypatch.context() as broken:
+            broken.setattr("rocdoctor.collect.collect", lambda *_, **__: 1 / 0)
+            await pilot.press("r")
+            await until(pilot, lambda: app.look.phase == "failed")
+        assert (app.changes, app.since) == (kept, since)
+        host.texts |= dict.fromkeys(_NARROW, "16\n")
+        await pilot.press("r")
+        await until(pilot, lambda: app.look.phase == "done")
+        assert app.changes[-len(kept) :] == kept and app.since == since
+        assert "PCIe lanes in use: 4 before, 16 now" in [one.words for one in app.changes], "since the last good look"
+
+    driven(host, drive, (200, 60))
 
 
 def test_another_machine_begins_with_no_changes() -> None:
