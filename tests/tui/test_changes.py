@@ -96,7 +96,7 @@ def test_a_link_that_only_one_look_knows_has_not_changed() -> None:
     known = _seen(name=cloud)
     unknown = _of_gpu(known, 0, pcie=Pcie())
     assert changes(unknown, known, 0.0) == () and changes(known, unknown, 0.0) == ()
-    bare, whole = _seen({one: "" for one in _NARROW}), _seen()  # one of several links on the way
+    bare, whole = _seen(dict.fromkeys(_NARROW, "")), _seen()  # one of several links on the way
     assert not {one.kind for one in changes(bare, whole, 0.0)} & {"value", "found"}
 
 

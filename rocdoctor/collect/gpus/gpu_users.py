@@ -39,12 +39,14 @@ class GpuUser:
 class GpuUsers:
     """Those of all GPUs, by index, who holds most first. ``hidden``: processes that nobody let us look into.
 
-    ``why``: why the processes could not be listed; "" where they were.
+    ``why``: why the processes could not be listed; "" where they were. ``untold``: of these GPUs an empty list means
+    nothing, with the reason.
     """
 
     by_gpu: Mapping[int, tuple[GpuUser, ...]] = field(default_factory=dict)
     hidden: int = 0
     why: str = ""
+    untold: Mapping[int, str] = field(default_factory=dict)
 
 
 def gpu_users(host: Host, gpus: Sequence[Gpu]) -> GpuUsers:
@@ -61,7 +63,8 @@ def gpu_users(host: Host, gpus: Sequence[Gpu]) -> GpuUsers:
         named = {pid: one for pid, one in holders.items() if pid in opened or _computes(one, gpu)}
         users = [_user(pid, named.get(pid), memory.get(pid)) for pid in {*memory, *opened}]
         found[gpu.index] = tuple(sorted(users, key=lambda one: (-(one.vram_bytes or 0), one.pid)))
-    return GpuUsers(found, hidden, "" if answer.ok else answer.in_words)
+    untold = {gpu.index: why for gpu in gpus if (why := _untold(gpu, alone))}
+    return GpuUsers(found, hidden, "" if answer.ok else answer.in_words, untold)
 
 
 def _user(pid: int, holder: GpuHolderLine | None, memory: int | None) -> GpuUser:
@@ -98,6 +101,15 @@ def _listed(gpu: Gpu) -> dict[int, int | None]:
     return {one.pid: value_or(one.vram_bytes, None) for one in each if one.pid is not None}
 
 
+def _untold(gpu: Gpu, alone: bool) -> str:
+    """Why nobody can say that a GPU has no process; "" where its open nodes or a whole list tell."""
+    if isinstance(gpu.processes, Known):
+        return "a process was listed without its number" if any(one.pid is None for one in gpu.processes.value) else ""
+    if gpu.vendor == "nvidia":
+        return "" if alone else f"which of the GPUs a process has open is not known, {gpu.processes.why}"
+    return "" if _minors(gpu) else "the device node of this GPU is not known"
+
+
 def _computes(holder: GpuHolderLine, gpu: Gpu) -> bool:
     """Whether a process has the driver's own node open. In a container KFD and nvidia-smi number the host's processes:
 
@@ -112,5 +124,9 @@ def _opens(holder: GpuHolderLine, gpu: Gpu, alone: bool) -> bool:
     """Whether a process has this GPU's own node open; which number of /dev/nvidiaN is whose is not known."""
     if gpu.vendor == "nvidia":
         return alone and any(node.startswith("/dev/nvidia") for node in holder.nodes)
-    minors = [gpu.render_minor, *(one.render_minor for one in gpu.compute_nodes)]
-    return any(f"{_RENDER}{one.value}" in holder.nodes for one in minors if isinstance(one, Known))
+    return any(f"{_RENDER}{one}" in holder.nodes for one in _minors(gpu))
+
+
+def _minors(gpu: Gpu) -> list[int]:
+    each = [gpu.render_minor, *(one.render_minor for one in gpu.compute_nodes)]
+    return [one.value for one in each if isinstance(one, Known)]

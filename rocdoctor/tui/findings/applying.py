@@ -41,7 +41,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class AppliedFix:
-    """What came of it. ``folder`` has the copies, and undoes it; None where nothing was changed."""
+    """What came of it. ``folder`` has the copies, and undoes it; None where nothing was begun."""
 
     results: tuple[Done, ...]
     folder: Path | None = None
@@ -90,11 +90,19 @@ def carry_out(prepared: Prepared, place: TargetMachine) -> AppliedFix:
     try:
         with alone(place.state, place.uid):
             journal = Journal.make(place.state, place.root)
-            results = apply(prepared.work.steps, prepared.offer.check, place, journal)
+            results = _applied(prepared, place, journal)
     except Refused as refused:
         return AppliedFix((Done(False, str(refused)),))
     work = prepared.work
-    return AppliedFix(tuple(results), journal.folder, effect_words(work), work.effective == "now")
+    folder = journal.folder if journal.entries else None
+    return AppliedFix(tuple(results), folder, effect_words(work), work.effective == "now")
+
+
+def _applied(prepared: Prepared, place: TargetMachine, journal: Journal) -> list[Done]:
+    try:
+        return apply(prepared.work.steps, prepared.offer.check, place, journal)
+    except Exception as error:  # what was done until then is in the journal, and can be taken back
+        return [Done(False, f"it broke off: {type(error).__name__}: {error}")]
 
 
 def take_back(folder: Path, place: TargetMachine) -> AppliedFix:

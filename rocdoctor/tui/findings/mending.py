@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ class Mending:
         self.page = page
         self.folder: Path | None = None
         self._draw = draw
+        self._of: tuple[Key, str] = (("", "", ""), "")  # the row that it was applied from, and its check
         self._said: dict[Key, Text] = {}
         self._task: Background[Any] | None = None
 
@@ -71,12 +73,12 @@ class Mending:
             asked = Confirm(f"apply the fix of {row.check}?", question(prepared, place), "Apply")
             self.page.app.push_screen(asked, lambda yes: self._carry_out(row.key, prepared, place) if yes else None)
 
-        self._task = Background[_Looked](self.page.app, look, looked, self._failed)
+        self._task = Background[_Looked](self.page.app, look, looked, partial(self._failed, "not applied"))
 
     def _carry_out(self, key: Key, prepared: Prepared, place: TargetMachine) -> None:
         def done(found: AppliedFix) -> None:
-            if found.folder is not None and any(one.ok for one in found.results):
-                self.folder = found.folder
+            if found.folder is not None:
+                self.folder, self._of = found.folder, (key, prepared.offer.check)
             text = results(found, "FAILED: ")
             if found.folder is not None:
                 text.append(f"\nu takes it back; so does: rocdoctor fix --undo {found.folder}", style="not bold")
@@ -87,10 +89,11 @@ class Mending:
             self._said[key] = text
             self._after(found, "done; u takes it back")
 
-        self._task = Background[AppliedFix](self.page.app, lambda task: carry_out(prepared, place), done, self._failed)
+        failed = partial(self._failed, "it may be half applied")
+        self._task = Background[AppliedFix](self.page.app, lambda task: carry_out(prepared, place), done, failed)
 
     def take_back(self, row: FindingsRow) -> None:
-        """Undo what was applied last; what came of it is shown at that row."""
+        """Undo what was applied last; what came of it is shown at this row, and of which fix."""
         folder = self.folder
         if self.running or folder is None:
             return
@@ -98,23 +101,28 @@ class Mending:
         def done(found: AppliedFix) -> None:
             if found.ok:
                 self.folder = None
-            self._said[row.key] = results(found, "LEFT: ")
+            text, (key, check) = results(found, "LEFT: "), self._of
+            if key != row.key:
+                text = Text(f"the fix of {check}:\n").append_text(text)
+                if found.ok:
+                    self._said.pop(key, None)
+            self._said[row.key] = text
             self._after(found, "taken back")
 
         def work(task: Background[AppliedFix]) -> AppliedFix:
             return take_back(folder, this_machine())
 
-        self._task = Background[AppliedFix](self.page.app, work, done, self._failed)
+        self._task = Background[AppliedFix](self.page.app, work, done, partial(self._failed, "perhaps not taken back"))
 
     def _after(self, found: AppliedFix, words: str) -> None:
         self._task = None
         self.page.refresh_bindings()
         self._draw()
-        self.page.notify(words if found.ok else "not done; the page says why", timeout=_SAID_S, markup=False)
-        if found.ok and found.now:
+        self.page.notify(words if found.ok else "not all done; the page says why", timeout=_SAID_S, markup=False)
+        if found.now and any(one.ok for one in found.results):
             self.page.rocdoctor.action_reload()
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, what: str, error: Exception) -> None:
         self._task = None
-        words = f"not applied: {type(error).__name__}: {one_line(str(error))}"
+        words = f"{what}: {type(error).__name__}: {one_line(str(error))}"
         self.page.notify(words, severity="error", timeout=_SAID_S, markup=False)

@@ -52,7 +52,7 @@ class GpuNow:
     """A GPU and what was seen of it. ``silent_s``: it has not answered for so long; ``counted``: it counts throttling.
 
     ``series`` are the looks at it, oldest first; ``active`` what holds its clocks down, where it is watched.
-    ``place``: its index in ``users``, who holds the GPUs.
+    ``place``: its index in ``users``, who holds the GPUs; ``inside``: seen from within a container.
     """
 
     gpu: Gpu
@@ -62,6 +62,7 @@ class GpuNow:
     counted: bool = False
     users: GpuUsers | None = None
     place: int | None = None
+    inside: bool = False
 
 
 def temperatures(views: Sequence[GpuNow]) -> Scale | None:
@@ -176,7 +177,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
-    text.append_text(user_lines(now.users, now.place, width))
+    text.append_text(user_lines(now.users, now.place, width, now.inside))
     for line in _history(now.series, width, scale):
         text.append(line + "\n")
     for why, names in unknown.items():

@@ -13,26 +13,34 @@ from rocdoctor.tui.style import UNKNOWN
 from rocdoctor.tui.thermals.gpu_values import HEAD
 
 _MOST = 6
+_NO_NAME = "(its name is not to be seen from here)"
 
 
-def user_lines(users: GpuUsers | None, place: int | None, width: int) -> Text:
-    """Who holds the GPU at that place of ``users``, who holds most first; empty where nobody has asked."""
+def user_lines(users: GpuUsers | None, place: int | None, width: int, inside: bool = False) -> Text:
+    """Who holds the GPU at that place of ``users``, who holds most first; empty where nobody has asked.
+
+    ``inside`` a container: drivers number the processes of the host, and those outside cannot be looked into.
+    """
     text = Text()
     if users is None or place is None:
         return text
     each = users.by_gpu.get(place, ())
-    said = [_words(one) for one in each[:_MOST]]
+    said = [_words(one, inside) for one in each[:_MOST]]
     if len(each) > _MOST:
         said.append(f"and {len(each) - _MOST} more processes")
-    unseen = users.why or (f"{users.hidden} processes of others could not be looked into" if users.hidden else "")
+    others = f"{users.hidden} processes of others could not be looked into" if users.hidden else ""
+    unseen = users.why or ("" if each else users.untold.get(place, "")) or others
+    if inside and not unseen:
+        unseen = "those outside of this container may not be seen"
     if not each:
-        said.append("unknown" if users.why else "nobody that this user may see" if users.hidden else "nobody")
+        unknown = bool(users.why or place in users.untold)
+        said.append("unknown" if unknown else "nobody that can be seen from here" if unseen else "nobody")
     for at, line in enumerate(said):
         _labelled(text, "held by" if at == 0 else "", line, width, "" if each else UNKNOWN if unseen else "")
     if unseen:
         _labelled(text, "", f"({one_line(unseen)})", width, UNKNOWN)
-    if each:
-        _labelled(text, "", f"{judge_command(users, place)} judges it", width, "dim")
+    if command := judge_command(users, place):
+        _labelled(text, "", f"{command} judges it", width, "dim")
     return text
 
 
@@ -43,14 +51,18 @@ def _labelled(text: Text, name: str, said: str, width: int, style: str) -> None:
         text.append("\n")
 
 
-def _words(one: GpuUser) -> str:
-    name = one_line(one.name) if one.name else "(its name is not to be seen from here)"
+def _words(one: GpuUser, inside: bool) -> str:
+    unseen = "(perhaps the host's number; its name is not to be seen from here)" if inside else _NO_NAME
+    name = one_line(one.name) if one.name else unseen
     holds = binary_size(one.vram_bytes) if one.vram_bytes is not None else "has it open"
     since = f", running for {duration(one.age_s)}" if one.age_s is not None else ""
     return f"process {one.pid} {name}: {holds}{since}"
 
 
 def judge_command(users: GpuUsers | None, place: int | None) -> str:
-    """What judges the process that holds most of a GPU; "" where there is none."""
+    """What judges the process that holds most, of those that can be looked into; "" where there is none.
+
+    A number without a name may be the host's, and here another process or none.
+    """
     each = users.by_gpu.get(place, ()) if users is not None and place is not None else ()
-    return f"rocdoctor check --pid {each[0].pid}" if each else ""
+    return next((f"rocdoctor check --pid {one.pid}" for one in each if one.name), "")

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
+from rocdoctor.insight.gpus.access import enclosure
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
@@ -224,6 +225,8 @@ class ThermalsPage(Page):
         silence = self._silence()
         counted = {key(one) for one in sample.gpus if _card(one) in sample.residencies}
         places = {key(one): one.index for one in sample.gpus}
+        diagnosis = self.look.diagnosis
+        inside = diagnosis is not None and enclosure(diagnosis.machine) is not None
         return [
             GpuNow(
                 one,
@@ -233,6 +236,7 @@ class ThermalsPage(Page):
                 key(one) in counted,
                 sample.users,
                 places.get(key(one)),
+                inside,
             )
             for one in self._gpus
         ]

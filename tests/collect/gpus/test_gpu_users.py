@@ -5,7 +5,7 @@ from __future__ import annotations
 from rocdoctor.collect.gpus.gpu_users import GpuUser, gpu_users
 from rocdoctor.model.facts import ComputeNode, GpuProcess
 from tests.collect.hosts import whole
-from tests.kit import amd_gpu, k, nvidia_gpu
+from tests.kit import amd_gpu, k, nvidia_gpu, u
 
 _KFD = "/sys/class/kfd/kfd/proc"
 _HOLDERS = "77 90000 /dev/dri/renderD129,/dev/kfd ollama\n4121 7200 /dev/dri/renderD128,/dev/kfd python3\nhidden 3"
@@ -51,6 +51,16 @@ def test_nvidia_lists_its_own_and_device_numbers_tell_only_where_there_is_one_gp
     assert gpu_users(host, [listed]).by_gpu[0] == (GpuUser(5, "train", 60, 2 * _GIB), GpuUser(6, "serve", 60))
     two = gpu_users(host, [listed, nvidia_gpu(1)])
     assert two.by_gpu == {0: (GpuUser(5, "train", 60, 2 * _GIB),), 1: ()}
+    assert [*two.untold] == [1], "open nodes do not say whose they are, and no list of the second was given"
+    empty = gpu_users(host, [listed, nvidia_gpu(1, processes=())])
+    assert not empty.untold and not gpu_users(host, [nvidia_gpu()]).untold
+    nameless = nvidia_gpu(processes=(GpuProcess(k(_GIB)),))
+    assert [*gpu_users(host, [nameless]).untold] == [0], "a process without a number holds it"
+
+
+def test_of_a_gpu_whose_device_node_is_not_known_an_empty_list_says_nothing() -> None:
+    host = whole({"holders gpu": _HOLDERS})
+    assert [*gpu_users(host, [_amd(0, 51234), amd_gpu(1, render_minor=u())]).untold] == [1]  # type: ignore[list-item]
 
 
 def test_a_list_that_nobody_gave_is_not_an_empty_one() -> None:

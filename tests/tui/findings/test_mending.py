@@ -108,6 +108,34 @@ def test_a_fix_that_needs_root_is_refused_in_words_and_changes_nothing(
     driven(host, drive, (120, 40))
 
 
+def test_what_broke_off_is_said_and_can_be_taken_back(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel holds the new value, and then the program fails: that is not "not applied"."""
+    _here(monkeypatch, scratch, privileged=True)
+    host = Box(scratch, "mi300x-8gpu")
+
+    def breaks(path: Path) -> str:
+        if path.read_text().strip() == "0":
+            raise OSError("read error")
+        return path.read_text().strip()
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot, _NUMA)
+        await pilot.press("x")
+        await until(pilot, lambda: "apply the fix of" in shown(app))
+        with monkeypatch.context() as broken:
+            broken.setattr("rocdoctor.repair.fixes.apply.read_kernel", breaks)
+            await pilot.press("y")
+            await until(pilot, lambda: "broke off" in str(page.query_one("#verification").render()))
+        assert host.value.read_text().strip() == "0"
+        await until(pilot, lambda: "u Undo" in shown(app))
+        await pilot.press("down")
+        await pilot.press("u")
+        await until(pilot, lambda: host.value.read_text().strip() == "1")
+        await until(pilot, lambda: f"the fix of {_NUMA}:" in str(page.query_one("#verification").render()))
+
+    driven(host, drive, (120, 40))
+
+
 def test_the_lines_of_a_file_that_would_change_are_shown_before_the_question(
     scratch: Scratch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
