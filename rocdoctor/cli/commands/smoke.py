@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, get_args
 
@@ -16,7 +16,7 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import SmokeRun
-from rocdoctor.parsers.own.smoke_results import from_text, to_json
+from rocdoctor.parsers.own.smoke_results import from_text
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.options import Format
 from rocdoctor.service.session import Progress, open_host, print_json, rendered
@@ -241,8 +241,9 @@ def _beside_peaks(host: Host, runs: tuple[SmokeRun, ...]) -> tuple[tuple[SmokeRu
 def _print(options: Options, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, ...]) -> None:
     form = options.format
     if form == "json":
-        findings = [{"severity": "warning", **asdict(one)} for one in low]
-        print_json({**to_json(runs), **({"findings": findings} if findings else {})})
+        from rocdoctor.report.smoke.smoke_document import as_json
+
+        print_json(as_json(runs, low))
         return
     if form == "junit":
         from rocdoctor.report.smoke.smoke_junit import render as render_junit

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from rocdoctor.insight.jobs.smoke_modes import LAYERS
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
+from rocdoctor.parsers.own.smoke_results import to_json
 from rocdoctor.report.document import GAP, Block, Fixed, Gap, Heading, Para, Strong, Table, Title
 from rocdoctor.report.smoke import figures_document
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
@@ -29,6 +32,12 @@ _MOST_COLUMNS = 32  # of ranks, in a table that nothing folds
 def document(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> list[Block]:
     """The whole report: the sentence, the faults, low figures, the tables, what was not tested."""
     return [Title("rocdoctor smoke"), Para(headline(runs, low), bold=True), *details(runs, low)]
+
+
+def as_json(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> dict[str, Any]:
+    """The contract ``rocdoctor.smoke/1``, with low figures as findings where there are any."""
+    findings = [{"severity": "warning", **asdict(one)} for one in low]
+    return {**to_json(runs), **({"findings": findings} if findings else {})}
 
 
 def details(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> list[Block]:

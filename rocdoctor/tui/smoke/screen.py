@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -38,8 +39,10 @@ from rocdoctor.tui.smoke.run_session import (
     trouble,
 )
 from rocdoctor.tui.smoke.run_words import form_text, state_text
+from rocdoctor.tui.widgets.ask import Ask
 from rocdoctor.tui.widgets.flow import FlowText
 
+_NOTE = "Give a new file or a folder. Only you can read it; nothing is overwritten."
 _TICK_S = 0.25
 _LEAST = 50  # columns for which the details are laid out at least
 # The runs as they are, the same with figures beside their peaks, and figures that are far too low.
@@ -56,6 +59,7 @@ class SmokePage(Page):
         Binding("x", "cancel", "Cancel", tooltip="end the run and all its processes"),
         Binding("space", "choose", "Choose", key_display="space", tooltip="run this mode or not", priority=True),
         Binding("o", "only", "Only this", tooltip="run this mode alone"),
+        Binding("w", "write", "Write", tooltip="write the results as a file; asks where"),
         Binding("a", "change('whole')", "All modes of the set", show=False),
         Binding("f", "change('full')", "Set: quick or full", show=False),
         Binding("plus", "change('more')", "More ranks", show=False),
@@ -158,6 +162,8 @@ class SmokePage(Page):
         """What can be done: nothing with evidence, nothing to choose while it runs."""
         if action == "cancel":
             return self._going_on
+        if action == "write":
+            return bool(self._results()[0]) and not self._going_on
         if action in ("start", "choose", "only", "change"):
             return self._live and not self._going_on
         return True
@@ -207,6 +213,24 @@ class SmokePage(Page):
         self._draw()
         if self._follows and self.query(SmokeGrid):
             self.query_one(SmokeGrid).lead(to_result=True)
+
+    def action_write(self) -> None:
+        """Ask where, and write the results as a file."""
+        from rocdoctor.tui.smoke import results_file
+
+        runs, low = self._results()
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                Background[Path](self.app, lambda task: results_file.store(runs, low, path), written, failed)
+
+        def written(path: Path) -> None:
+            self.notify(f"Written: {one_line(str(path))}", markup=False)
+
+        def failed(error: Exception) -> None:
+            self.notify(f"Not written: {one_line(str(error))}", severity="error", timeout=10, markup=False)
+
+        self.app.push_screen(Ask("write the results: file", results_file.own_name(), _NOTE, "Write"), answered)
 
     # -- the choice
 

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import ModeResult, SmokeRun
+from rocdoctor.parsers.own.smoke_results import from_text
 from rocdoctor.train.smoke.worker.mode import all_modes
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.smoke import screen
+from rocdoctor.tui.smoke.results_file import store
 from rocdoctor.tui.smoke.screen import SmokePage
+from rocdoctor.tui.widgets.ask import Ask
 from tests.tui.kit import NARROW, WIDE, driven, fixture_host, same_picture, shown, until
 from tests.tui.smoke.smoke_kit import (
     ScriptedRunner,
@@ -21,8 +25,10 @@ from tests.tui.smoke.smoke_kit import (
     crashed,
     failed,
     gpu_run,
+    notices,
     one,
     opened,
+    page,
     passed,
     skipped,
     state,
@@ -100,6 +106,33 @@ def test_evidence_shows_its_results_and_nothing_can_be_run() -> None:
         assert "these results stand in the evidence" in state(app)
 
     driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), look)
+
+
+def test_results_can_be_written_as_a_file_that_nothing_overwrites(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        await until(pilot, lambda: "w Write" in shown(app))
+        for words in (f"Written: {file}", "Not written: "):
+            await pilot.press("w")
+            await until(pilot, lambda: isinstance(app.screen, Ask))
+            app.screen.query_one(Input).value = str(file)
+            await pilot.press("enter")
+            await until(pilot, lambda words=words: any(one.startswith(words) for one in notices(app)))
+
+    driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), drive)
+    assert from_text(file.read_text()) == WRONG and file.stat().st_mode & 0o777 == 0o600
+    folder = store(WRONG, (), str(tmp_path))
+    assert folder.parent == tmp_path and folder.suffix == ".json"
+
+
+def test_without_results_there_is_nothing_to_write() -> None:
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        assert "w Write" not in shown(app) and not page(app).check_action("write", ())
+
+    driven(fixture_host("mi300x-8gpu"), drive)
 
 
 def test_several_sets_of_ranks_and_what_was_not_run() -> None:
