@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from rocdoctor.insight.links.fabric import two_dies
 from rocdoctor.judging.subjects import number_ranges
+from rocdoctor.knowledge.lookup import gfx_of_device, gfx_target
 from rocdoctor.model.evidence import Fact, Known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.printable import one_line
@@ -24,7 +25,7 @@ def _gib(fact: Fact[int]) -> str:
 
 def gpu_words(gpu: Gpu, driver_shown: Collection[str] = ()) -> str:
     """One GPU: name, target, memory, and its driver unless that is in ``driver_shown``, as far as they are known."""
-    name = value_or(gpu.name, None) or f"{_VENDORS.get(gpu.vendor, 'Other')} GPU {value_or(gpu.pci_id, '')}".strip()
+    name = value_or(gpu.name, None) or _nameless(gpu)
     capability = value_or(gpu.compute_capability, "").replace(".", "")
     parts = [name, value_or(gpu.gfx, "") or (f"sm_{capability}" if capability else ""), _gib(gpu.vram_bytes)]
     driver = value_or(gpu.driver, "")
@@ -40,6 +41,17 @@ def gpu_words(gpu: Gpu, driver_shown: Collection[str] = ()) -> str:
         devices = value_or(gpu.mig_devices, None)
         parts.append("MIG" if devices is None else f"MIG with {devices} device{'' if devices == 1 else 's'}")
     return ", ".join(part for part in parts if part)
+
+
+def _nameless(gpu: Gpu) -> str:
+    """What is known of a GPU without a name: vendor, id, chip; products that share an id differ by revision."""
+    name = f"{_VENDORS.get(gpu.vendor, 'Other')} GPU {value_or(gpu.pci_id, '')}".strip()
+    if gpu.vendor != "amd":
+        return name
+    device = value_or(gpu.pci_id, "").partition(":")[2]
+    target = gfx_target(value_or(gpu.gfx, None) or (gfx_of_device(device) if device else None) or "")
+    chip = target.chip if target is not None else None
+    return f"{name} ({chip})" if chip and " and " not in chip else name
 
 
 def machine_lines(machine: Machine) -> list[str]:
