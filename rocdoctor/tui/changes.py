@@ -181,8 +181,9 @@ def _values(looks: TwoLooks) -> Iterator[tuple[Subject, _Said]]:
 
 def _moment(before: Gpu, now: Gpu) -> Iterator[_Said]:
     """What a GPU does at the moment and did not before, as far as it tells something."""
+    earlier = {one.sensor.label: one for one in _limited(before)}
     for heat in _limited(now):
-        was = next((one for one in _limited(before) if one.sensor.label == heat.sensor.label), None)
+        was = earlier.get(heat.sensor.label)
         known = was is not None and same_source(was.sensor.input_c, heat.sensor.input_c)
         if heat.near_critical == (known and was is not None and was.near_critical):
             continue
