@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,9 @@ def test_evidence_shows_its_results_and_nothing_can_be_run() -> None:
 def test_results_can_be_written_as_a_file_that_nothing_overwrites(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
 
+    def said(app: RocdoctorApp, words: str) -> bool:
+        return any(one.startswith(words) for one in notices(app))
+
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
         await until(pilot, lambda: "w Write" in shown(app))
@@ -119,7 +123,7 @@ def test_results_can_be_written_as_a_file_that_nothing_overwrites(tmp_path: Path
             await until(pilot, lambda: isinstance(app.screen, Ask))
             app.screen.query_one(Input).value = str(file)
             await pilot.press("enter")
-            await until(pilot, lambda words=words: any(one.startswith(words) for one in notices(app)))
+            await until(pilot, partial(said, app, words))
 
     driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), drive)
     assert from_text(file.read_text()) == WRONG and file.stat().st_mode & 0o777 == 0o600
