@@ -103,6 +103,22 @@ def _seen(place: TargetMachine, path: str) -> SeenFile | None:
 # -- taking back
 
 
+def told_back(journal: Journal, place: TargetMachine) -> list[str]:
+    """What ``undo`` would do, in words, in its order; empty where all was taken back."""
+    found: list[str] = []
+    for entry in reversed(journal.entries):
+        if entry.state == "undone":
+            continue
+        if entry.kind == "edit":
+            found.append(f"bring {place.shown(entry.path)} back as it was before")
+        elif entry.kind == "kernel":
+            found.append(f"write {entry.old} to {entry.path} again (rocdoctor wrote {entry.new})")
+        else:
+            unsure = "" if entry.state == "done" else ", if the step left something"
+            found += [f"run {shlex.join(command)}{unsure}" for command in entry.undo]
+    return found
+
+
 def undo(journal: Journal, place: TargetMachine) -> list[Done]:
     """Take back what a run did, the last step first. What somebody has changed since is left alone and said."""
     results: list[Done] = []

@@ -58,7 +58,12 @@ def offers(diagnosis: Diagnosis, names: Iterable[str] = ()) -> list[Offer]:
 
 def same_fix(found: Finding, offer: Offer) -> bool:
     """Whether a finding asks for the fix of an offer."""
-    return found.fix is not None and replace(found.fix, changes=()) == replace(offer.fix, changes=())
+    return asks_the_same(found.fix, offer.fix)
+
+
+def asks_the_same(one: Fix | None, other: Fix) -> bool:
+    """Whether two fixes are the same to a person, whatever each of their findings would change."""
+    return one is not None and replace(one, changes=()) == replace(other, changes=())
 
 
 def _merged(fix: Fix, verdicts: list[Verdict]) -> Fix:

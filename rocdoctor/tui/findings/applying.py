@@ -6,6 +6,7 @@ The same steps, refusals, copies and list of changes as ``rocdoctor fix --apply`
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.repair.fixes.apply import Done, apply, undo
+from rocdoctor.repair.fixes.apply import Done, apply, told_back, undo
 from rocdoctor.repair.fixes.journal import Journal, alone, opened
 from rocdoctor.repair.fixes.offers import Offer, offers, same_fix
 from rocdoctor.repair.fixes.steps import Edit, FixWork, told, work_of
@@ -22,15 +23,17 @@ from rocdoctor.repair.fixes.user_files import Refused
 from rocdoctor.report.fixes.fix_document import effect_words
 from rocdoctor.tui.style import GOOD, WRONG
 
-_MOST_DIFF = 30  # lines
+_MOST_ASKED = 20_000  # characters, which a person can still read
+_MOST_BESIDE = 100  # characters of a line that stays as it is
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A fix on this machine. ``refusal``: why a program may not do it, in a sentence; "" where it may."""
+    """A fix on this machine. ``asked``: what would be done, in full; ``refusal``: why it may not, "" where it may."""
 
     offer: Offer
     work: FixWork
+    asked: str = ""
     refusal: str = ""
 
     @property
@@ -41,12 +44,13 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class AppliedFix:
-    """What came of it. ``folder`` has the copies, and undoes it; None where nothing was begun."""
+    """What came of it. ``folder`` has the copies, None where no step was begun; ``undoable``: it can take back some."""
 
     results: tuple[Done, ...]
     folder: Path | None = None
     effect: str = ""
     now: bool = False
+    undoable: bool = False
 
     @property
     def ok(self) -> bool:
@@ -63,26 +67,32 @@ def prepare(finding: Finding, check: str, diagnosis: Diagnosis, place: TargetMac
     refusal = found.refusal
     if not refusal and not work.steps:
         refusal = "; ".join(work.left) or "it is done already"
-    return Prepared(found, work, refusal)
+    asked = "" if refusal else question(work, place)
+    if len(asked) > _MOST_ASKED:
+        refusal = "it changes more than can be read in a question"
+    return Prepared(found, work, asked, refusal)
 
 
-def question(prepared: Prepared, place: TargetMachine) -> str:
-    """What would be done, changed lines included, and how it is taken back."""
-    lines: list[str] = []
-    for step in prepared.work.steps:
-        lines.append(one_line(told(step, place)))
+def question(work: FixWork, place: TargetMachine) -> str:
+    """All steps and how they are taken back, then the lines that change."""
+    ends = f"It {effect_words(work)}. Before that, what it changes is copied; u takes it back."
+    lines = [*_listed([one_line(told(step, place)) for step in work.steps]), "", ends]
+    for step in work.steps:
         if isinstance(step, Edit):
-            lines += _diff(step)
-    lines += ["", f"It {effect_words(prepared.work)}. Before that, what it changes is copied; u takes it back."]
+            lines += ["", f"{one_line(place.shown(step.path))}:", *_diff(step)]
     return "\n".join(lines)
 
 
+def _listed(steps: Sequence[str]) -> list[str]:
+    return list(steps) if len(steps) < 2 else [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+
+
 def _diff(step: Edit) -> list[str]:
-    """The lines that change, with those beside them."""
+    """The lines that change, whole, with the beginnings of those beside them."""
     before, after = (one.decode(errors="replace").splitlines() for one in (step.seen.data, step.data))
     found = [clean(one) for one in difflib.unified_diff(before, after, n=1, lineterm="")][2:]
-    left = len(found) - _MOST_DIFF
-    return [f"  {one}" for one in found[:_MOST_DIFF]] + ([f"  ... and {left} more lines"] if left > 0 else [])
+    beside = (one[:_MOST_BESIDE] + " ..." if one[:1] == " " and len(one) > _MOST_BESIDE else one for one in found)
+    return [f"  {one}" for one in beside]
 
 
 def carry_out(prepared: Prepared, place: TargetMachine) -> AppliedFix:
@@ -90,19 +100,27 @@ def carry_out(prepared: Prepared, place: TargetMachine) -> AppliedFix:
     try:
         with alone(place.state, place.uid):
             journal = Journal.make(place.state, place.root)
-            results = _applied(prepared, place, journal)
+            results = apply(prepared.work.steps, prepared.offer.check, place, journal)
     except Refused as refused:
         return AppliedFix((Done(False, str(refused)),))
     work = prepared.work
     folder = journal.folder if journal.entries else None
-    return AppliedFix(tuple(results), folder, effect_words(work), work.effective == "now")
+    undoable = any(one.ok for one in results) and bool(told_back(journal, place))
+    return AppliedFix(tuple(results), folder, effect_words(work), work.effective == "now", undoable)
 
 
-def _applied(prepared: Prepared, place: TargetMachine, journal: Journal) -> list[Done]:
-    try:
-        return apply(prepared.work.steps, prepared.offer.check, place, journal)
-    except Exception as error:  # what was done until then is in the journal, and can be taken back
-        return [Done(False, f"it broke off: {type(error).__name__}: {error}")]
+def question_back(folder: Path, place: TargetMachine) -> str:
+    """What would be taken back of what ``carry_out`` did; "" for nothing. Raises Refused."""
+    steps = told_back(opened(folder, place), place)
+    if not steps:
+        return ""
+    return "\n".join(
+        [
+            *_listed([one_line(step) for step in steps]),
+            "",
+            "A file or a value that has changed since then is left as it is.",
+        ]
+    )
 
 
 def take_back(folder: Path, place: TargetMachine) -> AppliedFix:

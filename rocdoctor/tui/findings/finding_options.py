@@ -81,11 +81,12 @@ class FindingOptions(Options):
         self._last = None
 
     def _where(self, before: FindingsRow | None) -> int | None:
-        """The same row, else one of the same check, else the first."""
+        """The same row, else one of the same check and state, else of the same check, else the first."""
         if before is not None:
             for same in (
                 lambda row: row.key == before.key,
                 lambda row: (row.state, row.check) == (before.state, before.check),
+                lambda row: row.check == before.check,
             ):
                 for number, row in self._rows.items():
                     if same(row):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
@@ -23,6 +23,7 @@ STATES: tuple[tuple[str, str], ...] = (
     ("pass", "passed"),
     ("", "all"),
 )
+Key = tuple[str, str, str]
 _SURE = {"certain": "", "likely": " (likely)", "possible": " (possible)"}
 
 
@@ -213,10 +214,15 @@ def _silent(verdicts: Iterable[Verdict], state: State) -> list[FindingsRow]:
 
 
 def filtered(
-    whole: Iterable[FindingsSection], wanted: Filter, titles: Mapping[str, str]
+    whole: Iterable[FindingsSection], wanted: Filter, titles: Mapping[str, str], beside: Collection[Key] = ()
 ) -> tuple[FindingsSection, ...]:
-    """What is left of the sections."""
-    kept = (replace(one, rows=tuple(r for r in one.rows if wanted.lets(r, titles.get(r.check, "")))) for one in whole)
+    """What is left of the sections. ``beside`` are rows that stand beside the findings whatever their state is."""
+    any_state = replace(wanted, state="") if wanted.state == "fail" else wanted
+
+    def lets(row: FindingsRow) -> bool:
+        return (any_state if row.key in beside else wanted).lets(row, titles.get(row.check, ""))
+
+    kept = (replace(one, rows=tuple(row for row in one.rows if lets(row))) for one in whole)
     return tuple(one for one in kept if one.rows)
 
 

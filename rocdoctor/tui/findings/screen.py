@@ -42,7 +42,7 @@ class FindingsPage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "verify", "Verify", tooltip="verify the fix here"),
         Binding("x", "apply", "Fix", tooltip="apply the fix here, after a question"),
-        Binding("u", "undo", "Undo", tooltip="take back the fix that was applied here"),
+        Binding("u", "undo", "Undo", tooltip="take back the fix that was applied from this row, after a question"),
         Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix"),
         Binding("e", "evidence", "Evidence", show=False),
         Binding("slash", "search", "Search", key_display="/", tooltip="show only findings with some words"),
@@ -95,7 +95,7 @@ class FindingsPage(Page):
         self._pause: Timer | None = None
         self._lookup: Background[dict[Key, Details]] | None = None
         self._verifying = Verifying(self, self.copy, self.draw_verification)
-        self._mending = Mending(self, self.draw_verification)
+        self._mending = Mending(self, self._rows, self._draw_mending)
 
     def body(self) -> ComposeResult:
         """The filter, the list, the page."""
@@ -148,7 +148,7 @@ class FindingsPage(Page):
         """Put what the filter lets through into the list."""
         panel = self.query_one(FilterPanel)
         panel.of(self._sections)
-        shown = filtered(self._sections, panel.filter, self.look.titles)
+        shown = filtered(self._sections, panel.filter, self.look.titles, self._mending.keys)
         self.set_class(not shown, "nothing")
         if not shown:
             self.query_one("#empty", Static).update(no_rows(self.look, panel.filter, bool(self._sections)))
@@ -156,6 +156,14 @@ class FindingsPage(Page):
         if shown and self.focused is None:  # it was hidden until now
             self.call_after_refresh(self.query_one("#list").focus)
         self._chosen()
+
+    def _rows(self) -> list[FindingsRow]:
+        return [row for section in self._sections for row in section.rows]
+
+    def _draw_mending(self) -> None:
+        """What came of a fix: its rows stay in the list as long as it can be taken back."""
+        self._fill()
+        self.draw_verification()
 
     # -- the chosen row
 
@@ -234,7 +242,7 @@ class FindingsPage(Page):
     def draw_verification(self) -> None:
         """What the verification of this row says, or nothing."""
         row = self.row
-        said = self._verifying.text(row) or self._mending.text(row.key) if row is not None else None
+        said = self._verifying.text(row) or self._mending.text(row) if row is not None else None
         panel = self.query_one("#verification", Static)
         panel.set_class(said is not None, "open")
         panel.update(said or Text())
@@ -275,7 +283,7 @@ class FindingsPage(Page):
             self.remove_class("alone")
             self.query_one("#list").focus()
             self.call_after_refresh(self._draw)
-        elif self._verifying.put_away(self.row) or (self.row and self._mending.put_away(self.row.key)):
+        elif self._verifying.put_away(self.row) or self._mending.put_away(self.row):
             self.draw_verification()
         elif not panel.clear():
             self.app.run_worker(self.rocdoctor.action_area("overview"))
@@ -330,10 +338,10 @@ class FindingsPage(Page):
             self.notify("no answer is cited here")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A fix is applied to this machine alone, and where a program may do it."""
+        """A fix is applied to this machine alone, where a program may do it, and taken back where it was applied."""
         if action == "apply":
             return self._mending.offered(self.row, self._host)
-        return action != "undo" or self._mending.folder is not None
+        return action != "undo" or self._mending.undoable(self.row) is not None
 
     @property
     def holds(self) -> str:
@@ -346,7 +354,7 @@ class FindingsPage(Page):
             self._mending.press(self.row, self._diagnosis)
 
     def action_undo(self) -> None:
-        """Take back what was applied last."""
+        """Take back the fix that was applied from this row, after a question."""
         if self.row is not None:
             self._mending.take_back(self.row)
 
