@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.model.change import Command, KernelValue, joining
-from rocdoctor.repair.fixes.apply import Done
+from rocdoctor.model.change import Command, KernelValue, Unset, joining
+from rocdoctor.repair.fixes.apply import Done, told_back, undo
+from rocdoctor.repair.fixes.journal import opened
 from rocdoctor.repair.fixes.steps import Write
 from rocdoctor.repair.fixes.target_machine import ProgramOutcome
 from tests.repair.fixes.fix_kit import Scratch, changed, done, tree, undone, work
@@ -135,6 +136,26 @@ def test_a_command_that_fails_is_said(scratch: Scratch) -> None:
     results, journal = done([joining(("render",))], place)
     assert results == [Done(False, "usermod -aG render alice failed: usermod: group 'render' does not exist")]
     assert undone(journal.folder, place) == [Done(True, "usermod -aG render alice had failed and changed nothing")]
+
+
+def test_what_undoing_would_do_is_told_in_its_order_before(scratch: Scratch) -> None:
+    scratch.groups()
+    place = scratch.place(privileged=True)
+    _, journal = done([Unset("HSA_OVERRIDE_GFX_VERSION"), *_BALANCING, joining(("render",))], place)
+    again = opened(journal.folder, place)
+    assert told_back(again, place) == [
+        "run gpasswd -d alice render",
+        "write 1 to /proc/sys/kernel/numa_balancing again (rocdoctor wrote 0)",
+        "bring ~/.bashrc back as it was before",
+    ]
+    undo(again, place)
+    assert told_back(again, place) == []
+
+
+def test_a_step_that_failed_is_told_with_a_doubt(scratch: Scratch) -> None:
+    place = scratch.place(privileged=True)
+    _, journal = done([joining(("render",))], place)  # there is no usermod
+    assert told_back(journal, place) == ["run gpasswd -d alice render, if the step left something"]
 
 
 def test_undoing_says_what_is_not_as_before(scratch: Scratch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.knowledge.lookup import causes
+from rocdoctor.model.finding import Verdict
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.findings.findings_list import (
     Filter,
@@ -118,6 +119,19 @@ def test_the_filter_lets_through_what_it_says() -> None:
     assert left(Filter(text="a remark")) == ["note"]
     assert left(Filter(text="nowhere")) == []
     assert left(Filter(state="unknown")) == []
+
+
+def test_rows_beside_the_findings_are_in_sight_whatever_their_state_but_keep_to_the_other_filters() -> None:
+    passed = Verdict("mended", MACHINE, "pass", why="all is well")
+    found = sections(diagnosis_of([failed("lone", "Something.", "warning"), passed]))
+    beside = {("pass", "mended", "all is well")}
+
+    def checks(wanted: Filter) -> list[str]:
+        return [row.check for one in filtered(found, wanted, TITLES, beside) for row in one.rows]
+
+    assert checks(Filter()) == ["lone", "mended"]
+    assert checks(Filter(text="something")) == ["lone"]
+    assert checks(Filter(state="unknown")) == []
 
 
 def test_unknown_and_passed_verdicts_are_a_filter_away() -> None:
