@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from rich.text import Text
+
 from rocdoctor.model.finding import Fix, Verdict
 from rocdoctor.tui.findings.applied_here import AppliedHere
 from rocdoctor.tui.findings.findings_list import FindingsRow
+from rocdoctor.tui.findings.mending import Mending
 from tests.kit import named
 from tests.tui.findings.finding_kit import failed
 
@@ -40,3 +48,15 @@ def test_another_finding_of_the_same_subject_has_it_only_where_nothing_else_does
     row = _found("wheel", _ONE, _OTHER)
     assert _applied().rows([row]) == [row]
     assert _applied().rows([_found("wheel", _TWO, _OTHER), _passed("arch", _ONE)]) == []
+
+
+def test_a_row_of_the_same_check_that_asks_for_another_fix_has_nothing_to_take_back(tmp_path: Path) -> None:
+    row, other = _found("wheel", _ONE, _FIX), _found("wheel", _TWO, _OTHER)
+    here: Any = SimpleNamespace(rocdoctor=SimpleNamespace(host=SimpleNamespace(kind="live", origin="this machine")))
+    mending = Mending(here, lambda: [row, other], lambda: None)
+    done = replace(_applied(), folder=tmp_path, said=Text("changed"))
+    mending._applied.append(done)
+    assert mending.undoable(row) is done and mending.text(row) == Text("changed") and mending.keys == {row.key}
+    assert mending.undoable(other) is None and mending.text(other) is None
+    here.rocdoctor.host.origin = "another machine"
+    assert mending.undoable(row) is None and mending.text(row) is None and mending.keys == set()
