@@ -31,9 +31,8 @@ Look = tuple[tuple[str, ...], str, str, str]
 Cell = tuple[str, Look]
 _PLAIN: Look = ((), "", "", "")
 _BLANK: Cell = (" ", _PLAIN)
-_ERASED = 8  # as many blanks are erased: fewer are written
 _JOINED = 6  # so many equal cells between two others are written again: to go there takes as many bytes
-_BLANKS = regex(r"( {8,1000})")
+_BLANKS = regex(r"( {8,1000})")  # these are erased; fewer are written
 # Drawn on blanks too, so these cannot be erased: underline, blink, reverse, strike, frames and lines over them.
 _SEEN_ON_BLANKS = frozenset(("4", "5", "6", "7", "9", "21", "51", "52", "53"))
 
@@ -104,7 +103,7 @@ class ShownCells:
         while len(pieces) > 1 and not pieces[-1]:
             pieces.pop()
         for at, piece in enumerate(pieces):
-            if piece[:1] != " " or len(piece) < _ERASED:
+            if not at % 2:  # what stands between blanks; it may begin with a few itself
                 out.append(piece)
             elif at < len(pieces) - 1:
                 out.append(f"\x1b[{len(piece)}X\x1b[{len(piece)}C")

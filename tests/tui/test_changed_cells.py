@@ -42,7 +42,9 @@ _STYLES = tuple(
         "default on default",
     )
 )
-_TEXTS = st.one_of(st.sampled_from(("gpu 3", " " * 25, "é▸", "a  b")), st.text("ab ", min_size=1, max_size=30))
+_TEXTS = st.one_of(
+    st.sampled_from(("gpu 3", " " * 25, "  indented" + " " * 9, "é▸", "a  b")), st.text("ab ", min_size=1, max_size=30)
+)
 _RUNS = st.lists(st.tuples(_TEXTS, st.sampled_from(_STYLES)), max_size=4)
 _UPDATES = st.lists(st.tuples(st.integers(0, HEIGHT - 1), st.integers(0, WIDTH - 1), _RUNS), max_size=6)
 
@@ -79,6 +81,15 @@ def test_the_picture_is_that_of_writing_everything(
         full.write(_whole(segments))
         told.write(shown.bytes_for(segments, _CONSOLE))
         assert told.grid == full.grid
+
+
+@pytest.mark.parametrize("indent", range(10))
+@pytest.mark.parametrize("after", (0, 7, 8, 12))
+def test_a_word_after_blanks_is_written_whatever_follows(indent: int, after: int) -> None:
+    shown, told = ShownCells(), Cells(WIDTH, HEIGHT)
+    for line in ("x" * WIDTH, (" " * indent + "indented" + " " * after + "|").ljust(WIDTH)):
+        told.write(shown.bytes_for(_segments([(0, 0, [(line, _STYLES[0])])]), _CONSOLE))
+    assert "".join(cell[0] for cell in told.grid[0]) == line
 
 
 def _page(*lines: str) -> list[Segment]:
