@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,6 +45,10 @@ def test_a_long_question_is_agreed_to_only_after_its_end_was_shown(size: tuple[i
     assert got == [True]
 
 
+def _more(got: list[bool | None], count: int) -> bool:
+    return len(got) > count
+
+
 def test_a_short_question_is_agreed_to_at_once_and_enter_means_no() -> None:
     got: list[bool | None] = []
 
@@ -56,7 +61,7 @@ def test_a_short_question_is_agreed_to_at_once_and_enter_means_no() -> None:
             assert "more below" not in shown(app)
             count = len(got)
             await pilot.press(key)
-            await until(pilot, lambda count=count: len(got) > count)
+            await until(pilot, partial(_more, got, count))
 
     driven(fixture_host("rx7900xtx-2gpu"), drive)
     assert got == [False, False, False, True]

@@ -89,7 +89,7 @@ def test_a_word_after_blanks_is_written_whatever_follows(indent: int, after: int
     shown, told = ShownCells(), Cells(WIDTH, HEIGHT)
     for line in ("x" * WIDTH, (" " * indent + "indented" + " " * after + "|").ljust(WIDTH)):
         told.write(shown.bytes_for(_segments([(0, 0, [(line, _STYLES[0])])]), _CONSOLE))
-    assert "".join(cell[0] for cell in told.grid[0]) == line
+    assert "".join(str(cell[0]) for cell in told.grid[0] if isinstance(cell, tuple)) == line
 
 
 def _page(*lines: str) -> list[Segment]:

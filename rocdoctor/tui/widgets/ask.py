@@ -92,11 +92,14 @@ class Confirm(ModalScreen[bool]):
         """See how far it is read."""
         frame = self.query_one("#ask-scroll")
         for name in ("scroll_y", "virtual_size", "size"):
-            self.watch(frame, name, lambda: self.call_after_refresh(self._look), init=False)
+            self.watch(frame, name, self._moved, init=False)
 
     def on_resize(self, event: Resize) -> None:
         """Leave the answers their room."""
         self.query_one("#ask-scroll").styles.max_height = max(1, event.size.height * 9 // 10 - _AROUND)
+        self.call_after_refresh(self._look)
+
+    def _moved(self) -> None:
         self.call_after_refresh(self._look)
 
     def _look(self) -> None:
