@@ -1,7 +1,10 @@
 """What the log of a rank that died tells of its end. Pure.
 
 A process that a C++ library ends with SIGABRT looks like any other that does; its log tells a watchdog that waited in
-vain, which makes the rank a victim, from a fault of its GPU.
+vain, which makes the rank a victim, from a fault that the runtime of its GPU met.
+
+Such a fault is rarely the GPU's own: a wrong address is most often that of a kernel or a library, and memory of a peer
+is gone once the peer's process has ended. Errors that memory cannot correct alone are the hardware's.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from __future__ import annotations
 _WAITED = ("watchdog caught collective operation timeout",)
 # What libraries of other ranks that have ended leave behind (NCCLUtils.hpp of torch, ``ncclRemoteError``).
 _LOST = ("ncclremoteerror", "remote process exited")
+# The words of cudaErrorECCUncorrectable; torch prints them after "CUDA error: ".
+_HARDWARE = ("uncorrectable ecc error",)
 # runtime.cpp of ROCR-Runtime (``VMFaultHandler``, ``HwExceptionHandler``, queue errors); CUDA's by torch's own words.
-_DEVICE = (
+_FAULTS = (
     "memory access fault by gpu",
     "hw exception by gpu",
     "hsa_status_error_exception",
@@ -23,19 +28,24 @@ _DEVICE = (
     "cuda error: an illegal memory access",
     "cuda error: unspecified launch failure",
     "cuda error: misaligned address",
-    "uncorrectable ecc error",
+    *_HARDWARE,
 )
-TELLING = (*_WAITED, *_LOST, *_DEVICE)
+TELLING = (*_WAITED, *_LOST, *_FAULTS)
 
 
 def waited_in_vain(log: str) -> str:
     """The line by which a library says that it gave up waiting for other ranks; empty when there is none."""
-    return "" if device_fault(log) else _line(log, (*_WAITED, *_LOST))
+    return "" if runtime_fault(log) else _line(log, (*_WAITED, *_LOST))
 
 
-def device_fault(log: str) -> str:
-    """The line by which a runtime tells of a fault of the GPU; empty when there is none."""
-    return _line(log, _DEVICE)
+def runtime_fault(words: str) -> str:
+    """The line by which a runtime tells of a fault that it met on the GPU, whoever made it; empty when there is none."""
+    return _line(words, _FAULTS)
+
+
+def hardware_fault(words: str) -> str:
+    """The line that accuses the GPU itself; empty when there is none."""
+    return _line(words, _HARDWARE)
 
 
 def _line(log: str, words: tuple[str, ...]) -> str:

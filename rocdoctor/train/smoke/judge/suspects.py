@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.own.smoke_results import Layer
-from rocdoctor.train.smoke.judge.last_words import device_fault, waited_in_vain
+from rocdoctor.train.smoke.judge.last_words import hardware_fault, runtime_fault, waited_in_vain
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
@@ -19,7 +19,7 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "space": "configuration",
     "port": "configuration",
     "busy": "configuration",
-    "device": "device",
+    "device": "",
     "collective": "collectives",
     "lost-node": "",
 }
@@ -34,7 +34,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     """
     gave_up = [one for one in broken if _gave_up(one)]
     lost = (one for one in broken if one.ended and one.result is None and one not in gave_up)
-    died = sorted(lost, key=lambda one: (not device_fault(one.log), one.ended_at))
+    died = sorted(lost, key=lambda one: (not hardware_fault(one.log), one.ended_at))
     own = sorted(
         (one for one in broken if one.result is not None and kind_of(one) not in ("victim", "unsupported")),
         key=lambda one: one.at,
@@ -51,7 +51,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_died(died))
     if own:
         same = [one for one in own if said(one) == said(own[0])]
-        layer = _LAYER_OF_KIND.get(kind_of(own[0]), "framework")
+        layer = "device" if hardware_fault(said(own[0])) else _LAYER_OF_KIND.get(kind_of(own[0]), "framework")
         who = "every rank" if 1 < len(same) == len(ranks) else ranks_text(same)
         found.append((same, layer, f"{who}{where_text(own[0])}: {said(own[0])}"))
     if died:
@@ -86,9 +86,16 @@ def _gave_up(one: RankRecord) -> bool:
 def _died(died: Sequence[RankRecord]) -> Suspicion:
     first = died[0]
     layer: Layer = "framework"
-    fault = device_fault(first.log)
-    if fault:
-        return [first], "device", f"{ranks_text([first])} was ended by its GPU's runtime{where_text(first)}: {fault}"
+    if fault := hardware_fault(first.log):
+        return [first], "device", f"{ranks_text([first])} was ended by an error of its GPU{where_text(first)}: {fault}"
+    later = [one for one in died[1:] if runtime_fault(one.log)]
+    if fault := runtime_fault(first.log):
+        words = f"the runtime of a GPU ended {ranks_text([first, *later])}{where_text(first)}: {fault}"
+        return [first, *later], "", f"{words}; a kernel, a library or the GPU may have made it"
+    if later and first.exit_signal not in _FROM_OUTSIDE:
+        words = f"{ranks_text([first])} ended first{where_text(first)}, then the runtime of a GPU ended "
+        words += f"{ranks_text(later)}: {runtime_fault(later[0].log)}"
+        return [first, *later], "", f"{words}; it cannot be told which made the other, memory of a peer goes with it"
     if first.exit_signal is None:
         how = f"ended with exit status {first.exit_status} before the test was done"
     else:

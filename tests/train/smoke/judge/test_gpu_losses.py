@@ -78,27 +78,59 @@ def test_ranks_that_wait_for_their_gpu_are_not_taken_for_the_one_that_is_elsewhe
     assert judge(ModeRecord("mode", 120.0, ranks, True)).named == (2,)
 
 
-def test_a_memory_fault_is_the_gpus_although_much_is_printed_after_it(tmp_path: Path) -> None:
+def _faulted(rank: int, at: float, words: str = _FAULT) -> RankRecord:
+    return RankRecord(rank, gpu=f"0000:4{rank}:00.0", exit_signal=signal.SIGABRT, ended_at=at, log=words)
+
+
+def test_a_memory_fault_is_told_although_much_is_printed_after_it(tmp_path: Path) -> None:
     log = tmp_path / "rank1.log"
     log.write_text(f"before\n{_FAULT}\nNearby memory map:\n{_FRAMES}\nAborted\n")
     words = tail(log, 12, TELLING)
     assert _FAULT in words and "frame #29" in words and "frame #2:" not in words
-    dead = RankRecord(1, gpu="0000:43:00.0", exit_signal=signal.SIGABRT, ended_at=2.0, log=words)
-    # Another rank was ended before it, for a reason that its log does not tell: the fault tells more.
-    other = RankRecord(0, exit_signal=signal.SIGABRT, ended_at=1.0, log="terminate called")
-    found = judge(ModeRecord("mode", 3.0, (other, dead)))
-    assert (found.named, found.layer) == ((1,), "device")
-    assert "rank 1 (GPU 0000:43:00.0) was ended by its GPU's runtime" in found.message
+    found = judge(ModeRecord("mode", 3.0, (_gave_up(0), _faulted(1, 2.0, words))))
+    assert (found.named, found.layer) == ((1,), "")
+    assert "the runtime of a GPU ended rank 1 (GPU 0000:41:00.0)" in found.message
     assert "Memory access fault by GPU node-3" in found.message
 
 
-def test_a_watchdog_that_ends_a_rank_for_a_fault_of_its_gpu_makes_it_no_victim() -> None:
-    words = (
-        "Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered"
-    )
-    dead = RankRecord(1, exit_signal=signal.SIGABRT, ended_at=2.0, log=f"{words}\n{_TIMEOUT.format(1)}")
-    found = judge(ModeRecord("mode", 3.0, (_gave_up(0), dead)))
+_ILLEGAL = "CUDA error: an illegal memory access was encountered"
+_ECC = "CUDA error: uncorrectable ECC error encountered"
+
+
+@pytest.mark.parametrize(("words", "layer"), [(_FAULT, ""), (_ILLEGAL, ""), (_ECC, "device")])
+def test_only_an_error_of_its_memory_is_the_gpus_own(words: str, layer: str) -> None:
+    died = judge(ModeRecord("mode", 3.0, (_gave_up(0), _faulted(1, 2.0, words))))
+    raised = RankRecord(1, result={"state": "crashed", "kind": "device", "message": f"RuntimeError: {words}"})
+    for found in (died, judge(ModeRecord("mode", 3.0, (_gave_up(0), raised)))):
+        assert (found.named, found.layer) == ((1,), layer), found.message
+        assert words in found.message
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_gpu_that_lost_the_memory_of_a_rank_that_was_killed_is_not_accused(number: int) -> None:
+    killed = RankRecord(0, exit_signal=number, ended_at=1.0)
+    found = judge(ModeRecord("mode", 3.0, (killed, _faulted(1, 2.0))))
+    assert (found.named, found.layer) == ((0,), "")
+    assert "from outside" in found.message
+
+
+@pytest.mark.parametrize(("at", "log"), [(1.0, "terminate called"), (1.0, _FAULT), (3.0, _FAULT)])
+def test_where_either_of_two_may_have_made_the_other_fault_both_are_named(at: float, log: str) -> None:
+    found = judge(ModeRecord("mode", 3.0, (_faulted(0, at, log), _faulted(1, 2.0))))
+    assert (found.named, found.layer) == ((0, 1), "")
+    assert _FAULT in found.message
+
+
+def test_an_error_of_memory_accuses_its_gpu_whoever_ended_first() -> None:
+    killed = RankRecord(0, exit_signal=signal.SIGKILL, ended_at=1.0)
+    found = judge(ModeRecord("mode", 3.0, (killed, _faulted(1, 2.0, _ECC))))
     assert (found.named, found.layer) == ((1,), "device")
+
+
+def test_a_watchdog_that_ends_a_rank_for_a_fault_of_its_gpu_makes_it_no_victim() -> None:
+    words = f"Process group watchdog thread terminated with exception: {_ILLEGAL}"
+    found = judge(ModeRecord("mode", 3.0, (_gave_up(0), _faulted(1, 2.0, f"{words}\n{_TIMEOUT.format(1)}"))))
+    assert (found.named, found.layer) == ((1,), "")
 
 
 def test_no_watchdog_comes_before_the_deadline() -> None:
