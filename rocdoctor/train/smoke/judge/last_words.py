@@ -39,7 +39,7 @@ def waited_in_vain(log: str) -> str:
 
 
 def runtime_fault(words: str) -> str:
-    """The line by which a runtime tells of a fault that it met on the GPU, whoever made it; empty when there is none."""
+    """The line by which a runtime tells of a fault met on the GPU, whoever made it; empty when there is none."""
     return _line(words, _FAULTS)
 
 

@@ -119,6 +119,9 @@ def _wrong(record: ModeRecord) -> ModeResult:
         layer = "framework"  # not all devices break alike
     who = "every rank" if everyone and len(named) > 1 else ranks_text(named)
     words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
+    pairs = _pairs(record, named, earliest)
+    if pairs:
+        return _between(record, pairs, words, step)
     origin = _origin(named, earliest)
     if origin is not None and [one.rank for one in named] != [origin]:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
@@ -127,6 +130,29 @@ def _wrong(record: ModeRecord) -> ModeResult:
         accused = {origin} if len(named) > 1 else {origin, named[0].rank}
         return _result(record, "fail", words, layer, sorted(accused), step)
     return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
+
+
+def _pairs(
+    record: ModeRecord, named: Sequence[RankRecord], earliest: tuple[int, int, int]
+) -> list[tuple[RankRecord, ...]]:
+    """The pairs of ranks between which it was wrong, where faults tell such."""
+    faults = [one for each in named for one in (each.result or {}).get("faults", ()) if order_of(one) == earliest]
+    found = sorted({tuple(sorted(set(one.get("between", ())))) for one in faults})
+    of_rank = {one.rank: one for one in record.ranks}
+    return [tuple(of_rank[rank] for rank in pair) for pair in found if len(pair) == 2 and set(pair) <= set(of_rank)]
+
+
+def _between(record: ModeRecord, pairs: Sequence[tuple[RankRecord, ...]], words: str, step: int) -> ModeResult:
+    """One end is at fault where it is in all of several pairs; of one pair it may be either, or the way between."""
+    common = [one for one in pairs[0] if all(one in pair for pair in pairs)]
+    if len(pairs) == 1:
+        said = f"between {ranks_text(common)}, it cannot be told at which end or on the way: {words}"
+    elif common:
+        said = f"{ranks_text(common)} is in all {len(pairs)} pairs of GPUs between which it is wrong: {words}"
+    else:
+        shown = "; ".join(ranks_text(pair) for pair in pairs[:4]) + (" ..." if len(pairs) > 4 else "")
+        said = f"between {len(pairs)} pairs of GPUs, none of which is in all of them: {shown}: {words}"
+    return _result(record, "fail", said, "link", [one.rank for one in common], step)
 
 
 def _origin(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> int | None:

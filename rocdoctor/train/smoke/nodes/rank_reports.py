@@ -53,11 +53,13 @@ def _fault(value: Any) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = {"stage": value["stage"], "step": step, "turn": turn}
     found |= {"name": _text(value.get("name")), "words": _text(value.get("words"))}
-    layer, origins = value.get("layer"), value.get("origins")
+    layer = value.get("layer")
     if isinstance(layer, str) and layer in get_args(Layer):
         found["layer"] = layer
-    if isinstance(origins, list) and (ranks := _ranks(origins)):
-        found["origins"] = ranks
+    for name in ("origins", "between"):
+        many = value.get(name)
+        if isinstance(many, list) and (ranks := _ranks(many)):
+            found[name] = ranks
     return found
 
 

@@ -51,6 +51,7 @@ class ModeComparisons:
         turn: int | None = None,
         owners: Any = None,
         layer: str = "",
+        between: Sequence[int] = (),
     ) -> bool:
         """Compare one tensor (or number) and note the difference.
 
@@ -58,7 +59,7 @@ class ModeComparisons:
         values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words. ``turn`` is
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
         in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
-        difference lies, where the stage alone would not tell.
+        difference lies, where the stage alone would not tell. ``between``: two ranks, either of which may be at fault.
         """
         torch = self._torch
         limit_share = self.limit(stage) if tolerance is None else tolerance
@@ -100,7 +101,7 @@ class ModeComparisons:
         origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
         if alike.startswith("it ") and bad.numel() > 1 and stage in ("input", "local") and not layer:
             layer = "framework"  # a device that computes wrongly does not give another tensor, or twice the tensor
-        self._fault(stage, step, turn, name, error, limit, words, origins, layer)
+        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between)
         return False
 
     def _equal(self, got: Any, wanted: Any) -> bool:
@@ -180,6 +181,7 @@ class ModeComparisons:
         words: str,
         origins: Sequence[int] = (),
         layer: str = "",
+        between: Sequence[int] = (),
     ) -> None:
         turn = _TURNS.get(stage, 0) if turn is None else turn
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
@@ -189,6 +191,8 @@ class ModeComparisons:
         more: dict[str, Any] = {"origins": [*origins]} if origins else {}
         if layer:
             more["layer"] = layer
+        if between:
+            more["between"] = [*between]
         self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400], **more})
         self.faults.sort(key=order_of)
         del self.faults[_MAX_KEPT:]

@@ -52,6 +52,45 @@ def test_who_got_wrong_what_several_sent_is_named_alone() -> None:
     assert _named(_wrong(0, [0]), _right(1)) == (0,)
 
 
+def _crossed(rank: int, *others: int) -> RankRecord:
+    """A rank whose copies to these came back wrong."""
+    one = _wrong(rank)
+    assert one.result is not None
+    one.result["faults"] = [{**one.result["faults"][0], "between": [rank, other]} for other in others]
+    return one
+
+
+@pytest.mark.parametrize(
+    ("ranks", "named", "words"),
+    [
+        ((_crossed(0, 1), _right(1)), (0, 1), "between ranks 0, 1, it cannot be told at which end"),
+        ((_crossed(0, 1), _right(1), _right(2)), (0, 1), "between ranks 0, 1"),
+        ((_crossed(0, 1), _crossed(1, 2), _right(2)), (1,), "rank 1 is in all 2 pairs"),
+        # The second of eight is broken: each pair is copied between by one rank alone.
+        (
+            (
+                _crossed(0, 1),
+                _crossed(1, 2, 3, 4, 5),
+                *map(_right, (2, 3, 4, 5)),
+                _crossed(6, 1),
+                _crossed(7, 1),
+            ),
+            (1,),
+            "rank 1 is in all 7 pairs",
+        ),
+        ((_crossed(0, 1), _right(1), _crossed(2, 3), _right(3)), (), "between 2 pairs of GPUs"),
+        ((_crossed(0, 1), _crossed(1, 2), _crossed(2, 0)), (), "between 3 pairs of GPUs"),
+        ((_crossed(0, 9), _right(1)), (0,), "differs"),  # there is no such rank
+    ],
+)
+def test_of_copies_between_gpus_the_end_of_all_wrong_pairs_is_named_or_both(
+    ranks: tuple[RankRecord, ...], named: tuple[int, ...], words: str
+) -> None:
+    found = judge(ModeRecord("copies", 1.0, ranks))
+    assert (found.state, found.named) == ("fail", named), found.message
+    assert words in found.message
+
+
 def test_where_not_all_ranks_know_who_sent_it_nobody_is_accused_of_it() -> None:
     assert _named(_wrong(0, [1]), _wrong(1), _right(2)) == (0, 1)
     assert _named(_wrong(0, [1]), _wrong(1, [0]), _right(2)) == (0, 1)

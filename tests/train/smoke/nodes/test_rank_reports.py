@@ -38,6 +38,7 @@ JUNK: tuple[Any, ...] = (
     {"deadline": float("nan")},
 )
 FAULT = {"stage": "grad", "step": 1, "turn": 0, "name": "w", "words": "0.1 for 0.2", "origins": [1]}
+_BETWEEN = {**FAULT, "between": [0, 1]}
 RIGHT = {
     "event": "result",
     "rank": 1,
@@ -78,9 +79,10 @@ def test_what_a_rank_really_says_is_kept() -> None:
     told = messages.event(RIGHT, 1, 1)
     assert told is not None and {name: told[name] for name in RIGHT} == RIGHT
     assert messages.looked({"ranks": {"1": {"note": NOTE}}}, 1, 1)[1][1]["note"] == NOTE
+    assert "between ranks 0 (node 0), 1 (node 1)" in _shown(_rank({**RIGHT, "faults": [_BETWEEN]}, NOTE))
 
 
-@pytest.mark.parametrize("name", [*RIGHT, *(f"faults.{name}" for name in FAULT), *(f"note.{name}" for name in NOTE)])
+@pytest.mark.parametrize("name", [*RIGHT, *(f"faults.{name}" for name in _BETWEEN), *(f"note.{name}" for name in NOTE)])
 def test_no_type_of_a_word_breaks_the_verdict(name: str) -> None:
     for junk in JUNK:
         word: dict[str, Any] = {**RIGHT, "faults": [dict(FAULT)]}

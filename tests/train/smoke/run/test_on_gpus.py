@@ -134,6 +134,18 @@ def test_copies_reach_each_pair_once_and_what_they_leave_goes_with_their_ranks(t
     assert len(set(after)) == 4
 
 
+@pytest.mark.parametrize(
+    ("pairs", "named"), [([[0, 1]], (0, 1)), ([[1, 0], [2, 1]], (1,)), ([[0, 1], [2, 3]], ())], ids=str
+)
+def test_a_copy_that_comes_back_wrong_accuses_no_healthy_end_alone(
+    tmp_path: Path, pairs: list[list[int]], named: tuple[int, ...]
+) -> None:
+    (run,) = StandIn(tmp_path, gpus_of("mi300x-8gpu")[:4], wrong_pairs=pairs).run(Request(modes=("copies",)))
+    found = run.modes[-1]
+    assert (found.state, found.named, found.layer) == ("fail", named, "link"), found.message
+    assert "copy from GPU" in found.message and "1 of 1048576 values differ" in found.message
+
+
 def test_gpus_of_others_are_left_alone(tmp_path: Path) -> None:
     machine = StandIn(tmp_path, gpus_of("mi300x-8gpu"))
     (run,) = machine.run(Request(modes=("copies",), world=2))

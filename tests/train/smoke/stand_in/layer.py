@@ -2,7 +2,8 @@
 
 The file (JSON): ``hip`` or ``cuda`` (version), ``gpus`` (each ``name``, ``memory_bytes``, and as known ``gfx``,
 ``pci``, ``uuid``, ``busy_bytes``, ``refused``: words with which it cannot be opened, by those ranks in ``refused_by``),
-``opened`` (something opened a GPU at start), ``fault`` (a name of FAULTS) and ``fault_gpu``.
+``opened`` (something opened a GPU at start), ``fault`` (a name of FAULTS), ``fault_gpu``, and ``wrong_pairs`` (pairs of
+GPUs, copies between which lose a bit).
 
 Tensors "on" a GPU are on the CPU: a mode of torch's function dispatch takes the device out of each call and counts what
 is allocated. The back end nccl is gloo. Not imitated: asynchronous streams, device-side asserts, other processes.
@@ -124,11 +125,17 @@ class OnCpu(TorchFunctionMode):
         if size > (free := self.layer.free(number)):
             words = f"CUDA out of memory. Tried to allocate {size >> 20} MiB. GPU {number} has {free >> 20} MiB free."
             raise torch.OutOfMemoryError(words)
+        source = self.layer.held.get(args[0].data_ptr()) if args and isinstance(args[0], torch.Tensor) else None
         made = func(*args, **kwargs)
         if isinstance(made, torch.Tensor) and self.layer.held.get(made.data_ptr()) != number:
             made = made.clone() if args and made is args[0] else made
             self.layer.take(made, number)
+            self._copied(self.layer.current if source is None else source, number, made)
         return made
+
+    def _copied(self, source: int, number: int, made: Any) -> None:
+        if sorted((source, number)) in [sorted(pair) for pair in self.layer.told.get("wrong_pairs", ())]:
+            made.view(-1)[5] += 1  # there and back
 
     def _number(self, value: Any) -> int | None:
         if isinstance(value, str) and value.partition(":")[0] == "cuda":

@@ -6,6 +6,7 @@ Nothing here communicates, so a difference is the device's own (or its driver's,
 from __future__ import annotations
 
 import itertools
+import os
 from typing import Any
 
 from .. import device_choice, plain
@@ -320,11 +321,15 @@ def copies(context: Context) -> None:
 
 
 def _between(context: Context) -> None:
-    """From this rank's GPU to others of this test and back, each pair by one rank: a copy opens a context on both."""
+    """From this rank's GPU to others of this test and back, each pair by one rank: a copy opens a context on both.
+
+    All pairs are one step: which of them are wrong tells more than which was first.
+    """
     torch, own = context.torch, context.device.index
     used = device_choice.used_numbers(torch, context.world)
     data = torch.arange(1 << 20, dtype=torch.int32, device=context.device) * -1640531535
-    refused = []
+    refused, step = [], context.marks
+    first = context.rank - int(os.environ.get("LOCAL_RANK", context.rank))  # of this node
     for other in _partners(used, own):
         context.mark(f"copy from GPU {own} to GPU {other} and back")
         try:
@@ -336,7 +341,8 @@ def _between(context: Context) -> None:
             refused.append(other)  # exclusive compute mode: no process may open the GPU of another one
             continue
         words = f"copy from GPU {own} to GPU {other} and back"
-        context.check("value", words, back, data, tolerance=0.0, step=context.marks)
+        ends = [first + used.index(one) for one in (own, other)]
+        context.check("value", words, back, data, tolerance=0.0, step=step, between=ends)
     if refused:
         context.facts["untested"] = f"copies to GPUs {', '.join(map(str, refused))}, which one process has alone"
 
