@@ -27,9 +27,14 @@ _SHORT = tried(
 )
 _HUNG = tried(lost("crashed", "rank 1 gave no answer at 'optimizer step'"))
 _REFUSED = tried(ModeResult("plan", "not-applicable", 0.0, "4-bit weights need bitsandbytes", ranks=RANKS))
+_BESIDE = tried(depth(32, 1.0, 2.0, others=60 * GIB))
+_BUSY_BEFORE = tried(depth(32, 1.0, 2.0, busy=True))
+_SHORT_BESIDE = tried(
+    lost("crashed", "rank 1: OutOfMemoryError", out_of_memory={"rank": 1, "at": "optimizer step"}, busy=True)
+)
 _CPU = tried(depth(32, 1.4, 1.0), device="cpu")
 _UNREADABLE = tried(replace(depth(32, 1.0, 1.0), facts={"layers": 32}))
-_ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE)
+_ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE, _BESIDE, _BUSY_BEFORE, _SHORT_BESIDE)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +42,16 @@ _ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE)
     [
         (_RIGHT, ["The plan ran with fewer layers as estimated: memory is 1.0", "; it fits."]),
         (_TWICE, ["the estimate was off in memory and speed: memory is 2.0", "speed 0.5"]),
-        (_ODD, ["Rank 1 holds 40.0 GiB more than the other ranks"]),
+        (_ODD, ["Rank 1 itself allocated 40.0 GiB more than the other ranks", "other programs are not counted"]),
+        (
+            _BESIDE,
+            [
+                "The plan ran whole, and something else held memory of a GPU meanwhile",
+                "it fits; try again on idle GPUs",
+            ],
+        ),
+        (_BUSY_BEFORE, ["something else held memory of a GPU meanwhile", "it fits; try again on idle GPUs"]),
+        (_SHORT_BESIDE, ["Something else had memory of a GPU before", "try again on idle GPUs first."]),
         (_SHORT, ["Out of memory at 4 layers: rank 1 in 'backward pass of layer 2 of 4'; the plan predicted at most "]),
         (_HUNG, ["The plan did not run: rank 1 gave no answer at 'optimizer step'"]),
         (_REFUSED, ["This plan cannot be tried here: 4-bit weights need bitsandbytes."]),
@@ -48,6 +62,14 @@ _ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE)
 def test_the_first_line_says_what_it_means(one: Outcome, words: Sequence[str]) -> None:
     said = headline(one)
     assert all(part in said for part in words), said
+
+
+@pytest.mark.parametrize("one", [_BESIDE, _BUSY_BEFORE])
+def test_beside_others_neither_plan_nor_estimate_is_blamed(one: Outcome) -> None:
+    shown = text.render(document(one), 300, False)
+    assert "off in" not in shown
+    assert "not recorded: something else held memory of a GPU meanwhile" in shown
+    assert as_json(one)["whole"]["fits"] == "yes"
 
 
 def test_an_out_of_memory_says_what_these_layers_were_predicted() -> None:

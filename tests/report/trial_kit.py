@@ -25,8 +25,13 @@ SPEC: dict[str, Any] = {
 RANKS = (RankResult(0, "pass", gpu="0000:03:00.0"), RankResult(1, "pass", gpu="0000:83:00.0"))
 
 
-def depth(layers: int, times: float, seconds: float, more: float = 0.0) -> ModeResult:
-    """A depth whose memory and step are so many times the estimate; rank 1 holds ``more`` bytes beyond."""
+def depth(
+    layers: int, times: float, seconds: float, more: float = 0.0, others: float = 0.0, **told_too: Any
+) -> ModeResult:
+    """A depth whose memory and step are so many times the estimate; rank 1 holds ``more`` bytes beyond.
+
+    ``others``: bytes of other programs on the GPUs; ``told_too``: further facts.
+    """
     told = guess(cut(solve(SPEC).work, layers))
     assert told.step_s is not None
     rows = [
@@ -34,11 +39,11 @@ def depth(layers: int, times: float, seconds: float, more: float = 0.0) -> ModeR
             "seconds": [seconds * told.step_s],
             "live_bytes": times * told.memory.live_peak + own,
             "reserved_bytes": times * told.memory.reserved + own,
-            "outside_bytes": 2 * GIB,
+            "outside_bytes": 2 * GIB + others,
         }
         for own in (0.0, more)
     ]
-    facts = {"layers": layers, "vocab": 128256, "trials": rows}
+    facts = {"layers": layers, "vocab": 128256, "trials": rows, **told_too}
     return ModeResult(f"plan of {layers} layers", "pass", 3.0, facts=facts, ranks=RANKS)
 
 

@@ -42,11 +42,13 @@ def headline(one: Outcome) -> str:
         where = f" in '{one.short.at}'" if one.short.at else ""
         layers = f"{one.short.layers} layer{'s' * (one.short.layers > 1)}"
         whole = "" if one.short.layers == one.work.model.layers else f" at {layers}"
-        return (
+        said = (
             f"Out of memory{whole}: rank {one.short.rank}{where}; the plan predicted at most "
-            f"{size(one.short.told_bytes)} for {layers}. Take a smaller micro-batch or more recompute, or see what "
-            "else holds memory there."
+            f"{size(one.short.told_bytes)} for {layers}. "
         )
+        if one.short.busy:
+            return said + "Something else had memory of a GPU before (see the notes): try again on idle GPUs first."
+        return said + "Take a smaller micro-batch or more recompute, or see what else holds memory there."
     if one.lost is not None:
         if one.lost.state == "not-applicable":
             return f"This plan cannot be tried here: {one.lost.message}."
@@ -61,8 +63,8 @@ def _verdict(one: Outcome, found: Compared) -> str:
     if found.odd:
         rank, more = found.odd[0]
         return (
-            f"Rank {rank} holds {size(more)} more than the other ranks: see what else uses its "
-            f"{'processor' if found.device == 'cpu' else 'GPU'} or memory, then try again."
+            f"Rank {rank} itself allocated {size(more)} more than the other ranks; other programs are not counted in "
+            "it. Try again: where the same rank does so again, the plan divides unevenly or its memory is in fragments."
         )
     words = f"memory is {found.memory_ratio:.2f} times the estimate"
     if found.speed is not None:
@@ -71,6 +73,11 @@ def _verdict(one: Outcome, found: Compared) -> str:
     if not found.on_its_own:
         return f"{ran}, on the CPU: {words}. Nothing is said of the GPUs."
     verdict = f"it {FITS[fits]}"
+    if found.disturbed:
+        return (
+            f"{ran}, and something else held memory of a GPU meanwhile: {words}. By what its ranks allocated "
+            f"{verdict}; try again on idle GPUs before you judge its speed."
+        )
     if found.off:
         return f"{ran}, and the estimate was off in {' and '.join(found.off)}: {words}. By what was measured {verdict}."
     return f"{ran} as estimated: {words}; {verdict}."
@@ -157,6 +164,8 @@ def trust(one: Outcome) -> str:
         words += "; the deeper model took no longer, so the times tell nothing"
     if found.vocabulary_cut:
         words += f"; with {found.runs[0].work.model.vocab} words alone, since more did not fit"
+    if found.disturbed:
+        words += "; something else held memory of a GPU, so steps may have taken longer than they need"
     if found.device == "cpu":
         words += "; a process on the CPU, whose kernels keep other tensors than a GPU's"
     return f"{words}. Data, checkpoints and evaluation are not in it"
@@ -176,7 +185,13 @@ def _notes(one: Outcome) -> Iterator[Block]:
     if one.kept:
         lines.append(f"recorded in {one.kept}: recommend and estimate use it for this GPU from now on")
     elif one.state == "ran":
-        lines.append("not recorded: it does not speak for the plan itself on this machine")
+        shared = one.compared is not None and one.compared.disturbed
+        why = (
+            "something else held memory of a GPU meanwhile"
+            if shared
+            else "it does not speak for the plan itself on this machine"
+        )
+        lines.append(f"not recorded: {why}")
     lines.append(
         f"{one.run.world} rank{'s' * (one.run.world > 1)}, back end {one.run.backend}, torch "
         f"{one.run.torch or 'unknown'}, {one.run.wall_s:.1f} s"

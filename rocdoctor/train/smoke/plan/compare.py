@@ -23,13 +23,18 @@ _ODD_SHARE = 0.1
 # Below this a difference of processes is their own noise, not a plan's: two ranks of FSDP2 on a busy CPU were 33 MiB
 # apart, since buffers of collectives are in flight for longer or shorter (torch 2.13, gloo).
 _NOISE_BYTES = 64 * 2.0**20
+# Beside torch's allocator and the context of the estimate a driver keeps a few percent; what is beyond is another's.
+_KEPT_SHARE, _KEPT_BYTES = 0.05, 4 * 2.0**30
 # What an estimate may be off by before its user should be told first. That of the accuracy page is 10 %.
 OFF = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class DepthRun:
-    """One depth that ran: bytes of each rank, seconds of a step of the slowest, and the estimate of the same."""
+    """One depth that ran: bytes of each rank, seconds of a step of the slowest, and the estimate of the same.
+
+    ``outside``: the most that a GPU held beside torch's allocator; ``busy``: something used a GPU before it began.
+    """
 
     work: Work
     live: tuple[float, ...]
@@ -37,6 +42,7 @@ class DepthRun:
     outside: float | None
     step_s: float
     told: Guess
+    busy: bool = False
 
     @property
     def most_live(self) -> float:
@@ -96,8 +102,17 @@ class Compared:
         if self.device == "cuda":
             own, told = self.reserved, self.told.memory.reserved
         memory = abs(self.memory_ratio - 1) > OFF and abs(own - told) > _NOISE_BYTES
-        speed = self.speed is not None and abs(self.speed - 1) > OFF
+        speed = self.speed is not None and abs(self.speed - 1) > OFF and not self.disturbed
         return tuple(name for name, far in (("memory", memory), ("speed", speed)) if far)
+
+    @property
+    def disturbed(self) -> bool:
+        """Something else held memory of a GPU meanwhile, and may have computed there: times are not the plan's alone.
+
+        What the ranks allocated is theirs all the same.
+        """
+        kept = max(_KEPT_BYTES, _KEPT_SHARE * self.work.gpu.memory_bytes)
+        return any(one.busy or (one.outside or 0.0) > one.told.memory.context + kept for one in self.runs)
 
     @property
     def on_its_own(self) -> bool:
@@ -106,13 +121,14 @@ class Compared:
 
     @property
     def kept(self) -> bool:
-        """It speaks for the plan itself: not with fewer words, nor where ranks are not alike, nor in the noise."""
+        """It speaks for the plan itself: not with fewer words, nor where ranks are not alike, nor in the noise, nor
+        beside others."""
         told = self.runs[0].most_live > 2 * _NOISE_BYTES
-        return told and self.on_its_own and not self.vocabulary_cut and not self.odd
+        return told and self.on_its_own and not (self.vocabulary_cut or self.odd or self.disturbed)
 
     def trial(self, day: str) -> Trial:
         """What is kept of it."""
-        outside = self.runs[-1].outside
+        outside = None if self.disturbed else self.runs[-1].outside
         return Trial(
             day,
             canonical(kind_of(self.work)),
@@ -138,7 +154,9 @@ def read_run(work: Work, found: ModeResult) -> DepthRun | None:
         return None
     outside = [_size(one.get("outside_bytes")) for one in rows if one.get("outside_bytes") is not None]
     slowest = max(statistics.median(one) for one in times)
-    return DepthRun(work, live, reserved, max(outside, default=None), slowest, guess(work))
+    return DepthRun(
+        work, live, reserved, max(outside, default=None), slowest, guess(work), found.facts.get("busy") is True
+    )
 
 
 def _size(value: Any) -> float:

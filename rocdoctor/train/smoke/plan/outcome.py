@@ -18,12 +18,16 @@ State = Literal["ran", "out-of-memory", "crashed", "fail", "not-applicable", "un
 
 @dataclass(frozen=True, slots=True)
 class ShortOfMemory:
-    """A rank that ran out of memory: at which part of a step, and the most that the estimate gave these layers."""
+    """A rank that ran out of memory: at which part of a step, and the most that the estimate gave these layers.
+
+    ``busy``: something else had memory of a GPU before.
+    """
 
     rank: int
     at: str
     layers: int
     told_bytes: float
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +78,5 @@ def _short(work: Work, lost: ModeResult) -> ShortOfMemory | None:
         return None
     ran, rank = _ran(work, lost), told.get("rank")
     at = str(told.get("at") or "")[:100]
-    return ShortOfMemory(rank if isinstance(rank, int) else 0, at, ran.model.layers, guess(ran).memory.high)
+    busy = lost.facts.get("busy") is True
+    return ShortOfMemory(rank if isinstance(rank, int) else 0, at, ran.model.layers, guess(ran).memory.high, busy)

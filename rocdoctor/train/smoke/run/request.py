@@ -156,6 +156,8 @@ def _tried(
     work = work_of(json.loads(request.plan))
     setting = setting_of(work, pool.hello, gpus, request.world, request.device)
     run = run_plan(pool, work, setting, told, request.deadline_s)
+    if setting.device != "cpu" and gpu_notes.busy(gpus[: setting.world]):
+        run = replace(run, modes=tuple(replace(one, facts={**one.facts, "busy": True}) for one in run.modes))
     return replace(run, wall_s=run.wall_s + before_s, notes=(*notes, *run.notes))
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 
-from rocdoctor.parsers.own.smoke_results import ModeResult
+from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.recommend.estimate import solve
+from rocdoctor.train.smoke.plan import perform
 from rocdoctor.train.smoke.plan.compare import Compared, compared, corrected, read_run
 from rocdoctor.train.smoke.plan.depths import guess
 from rocdoctor.train.smoke.plan.order import cut
+from rocdoctor.train.smoke.run import request
 
 DAY = "2026-11-28"
 GIB = 2.0**30
@@ -104,6 +108,31 @@ def test_a_rank_is_odd_from_a_tenth_on(more_gib: float, odd: tuple[tuple[int, fl
     found = compared(work, [run], "cuda")
     assert tuple((rank, round(size / GIB, 6)) for rank, size in found.odd) == odd
     assert found.kept is (not odd)
+
+
+@pytest.mark.parametrize(("outside_gib", "busy", "alone"), [(2, False, True), (60, False, False), (2, True, False)])
+def test_a_trial_beside_other_programs_is_not_kept(outside_gib: float, busy: bool, alone: bool) -> None:
+    work = solve(SPEC).work
+    result = _result(32, [74 * GIB] * 2, [108 * GIB] * 2, [34.0], outside_gib * GIB)
+    run = read_run(work, replace(result, facts={**result.facts, "busy": busy}))
+    assert run is not None
+    found = compared(work, [run], "cuda")
+    assert (found.kept, "speed" in found.off) == (alone, alone)
+    if not alone:  # what others hold counts against no plan
+        assert corrected(found, DAY)[0].high == pytest.approx(1.02 * 108 * GIB + guess(work).memory.context)
+
+
+@pytest.mark.parametrize(("used", "busy"), [((), False), ((1,), True), ((2,), False)])
+def test_what_used_a_gpu_before_counts_where_ranks_are_on_it(
+    monkeypatch: pytest.MonkeyPatch, used: tuple[int, ...], busy: bool
+) -> None:
+    run = SmokeRun(2, "nccl", "cuda", "2.9", 1.0, (_result(32, [1.0] * 2, [1.0] * 2, [1.0]),))
+    monkeypatch.setattr(perform, "run_plan", lambda *_: run)
+    size = int(solve(SPEC).work.gpu.memory_bytes)
+    gpus = [{"index": one, "memory_bytes": size, "free_bytes": 0 if one in used else size} for one in range(3)]
+    pool: Any = SimpleNamespace(hello={"nccl": True})
+    made = request._tried(pool, request.Request(plan=json.dumps(SPEC)), gpus, (), None, 0.0)
+    assert made.modes[0].facts.get("busy", False) is busy
 
 
 def test_small_runs_are_neither_off_nor_kept() -> None:
