@@ -24,11 +24,11 @@ def hidden(variables: Mapping[str, str], hip: bool, count: int) -> tuple[str, ..
     values = ", ".join(f"{name}={variables[name][:60]}" for name in names)
     if not count:
         return (f"torch sees no GPU: {values} may hide all of them",)
-    return (f"{values}: torch sees {count} GPU{'' if count == 1 else 's'}, others are not tested",)
+    return (f"{values}: torch sees {count} GPU{'' if count == 1 else 's'}, others, if any, are not tested",)
 
 
 def busy(gpus: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """GPUs that somebody else uses, or has alone."""
+    """GPUs that something else may use, or has alone; of one that shares its memory with the system only too little."""
     found = []
     for one in gpus:
         name = f"GPU {one.get('index')}" + (f" ({one['pci']})" if one.get("pci") else "")
@@ -37,8 +37,10 @@ def busy(gpus: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
             found.append(f"{name} cannot be opened, another program may have it alone: {one['refused']}")
         elif isinstance(free, int) and isinstance(total, int) and free < _IDLE_SHARE * total:
             few = ", which may be too little" if free < _ENOUGH_BYTES else ""
-            sizes = f"{free / (1 << 30):.1f} of {total / (1 << 30):.1f} GiB"
-            found.append(f"{name} has {sizes} of memory free before the test{few}: another program uses it")
+            why = "the system has it too" if one.get("integrated") else "something else may use it"
+            if few or not one.get("integrated"):
+                sizes = f"{free / (1 << 30):.1f} of {total / (1 << 30):.1f} GiB"
+                found.append(f"{name} has {sizes} of memory free before the test{few}: {why}")
     return tuple(found)
 
 

@@ -234,6 +234,7 @@ def _gpus() -> dict[str, Any]:
                     "capability": f"{one.major}.{one.minor}" if not torch.version.hip else None,
                     "memory_bytes": one.total_memory,
                     "units": one.multi_processor_count,
+                    "integrated": bool(getattr(one, "is_integrated", False)),
                     **_free(torch, number),
                 }
             )

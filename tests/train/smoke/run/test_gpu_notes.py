@@ -35,12 +35,22 @@ def test_only_what_somebody_uses_is_busy() -> None:
     (half,) = busy([{**idle, "free_bytes": 50 << 30}])
     assert "too little" not in half
     (full,) = busy([{**idle, "free_bytes": 1 << 30}])
-    assert "1.0 of 100.0 GiB of memory free before the test, which may be too little" in full
+    assert "1.0 of 100.0 GiB of memory free before the test, which may be too little: something else may use it" in full
+
+
+def test_memory_that_a_gpu_shares_with_the_system_accuses_no_program() -> None:
+    shared = {"index": 0, "memory_bytes": 100 << 30, "free_bytes": 50 << 30, "integrated": True}
+    assert busy([shared]) == ()
+    (few,) = busy([{**shared, "free_bytes": 1 << 30}])
+    assert few.endswith("which may be too little: the system has it too")
 
 
 def test_only_the_variables_of_this_vendor_hide_gpus() -> None:
     assert hidden({"HIP_VISIBLE_DEVICES": "0"}, False, 8) == ()
     assert hidden({"PATH": "/"}, True, 8) == ()
+    # It may name all that there are.
+    (named,) = hidden({"HIP_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7"}, True, 8)
+    assert named.endswith("torch sees 8 GPUs, others, if any, are not tested")
     assert hidden({"CUDA_VISIBLE_DEVICES": ""}, False, 0) == (
         "torch sees no GPU: CUDA_VISIBLE_DEVICES= may hide all of them",
     )

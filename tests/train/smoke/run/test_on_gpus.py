@@ -102,10 +102,12 @@ def test_of_partitions_one_of_each_gpu_is_taken_so_that_links_between_gpus_are_t
 def test_a_busy_gpu_and_one_that_another_program_has_alone_are_said_before_anything_fails(tmp_path: Path) -> None:
     busy = "CUDA error: CUDA-capable device(s) is/are busy or unavailable"
     first, second, third = gpus_of("h100-8gpu")[:3]
+    first = {**first, "integrated": True, "busy_bytes": int(first["memory_bytes"] * 0.5)}  # the system has half of it
     many = [first, {**second, "busy_bytes": int(second["memory_bytes"] * 0.99)}, {**third, "refused": busy}]
     (run,) = StandIn(tmp_path, many, cuda="13.0").run(Request(modes=("all-reduce",)))
-    assert any(f"GPU 1 ({second['pci']}) has 0." in note and "another program uses it" in note for note in run.notes)
+    assert any(f"GPU 1 ({second['pci']}) has 0." in note and "something else may use it" in note for note in run.notes)
     assert any(f"GPU 2 ({third['pci']}) cannot be opened" in note for note in run.notes)
+    assert not any("GPU 0" in note for note in run.notes)
     start = run.modes[0]
     assert (start.state, start.named, start.layer) == ("crashed", (2,), "configuration"), start.message
 

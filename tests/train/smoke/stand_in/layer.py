@@ -1,9 +1,9 @@
 """A device layer that stands in for GPUs: what ``torch.cuda`` tells comes from a file, and the CPU computes.
 
 The file (JSON): ``hip`` or ``cuda`` (version), ``gpus`` (each ``name``, ``memory_bytes``, and as known ``gfx``,
-``pci``, ``uuid``, ``busy_bytes``, ``refused``: words with which it cannot be opened, by those ranks in ``refused_by``),
-``opened`` (something opened a GPU at start), ``fault`` (a name of FAULTS), ``fault_gpu``, and ``wrong_pairs`` (pairs of
-GPUs, copies between which lose a bit).
+``pci``, ``uuid``, ``busy_bytes``, ``integrated``, ``refused``: words with which it cannot be opened, by those ranks in
+``refused_by``), ``opened`` (something opened a GPU at start), ``fault`` (a name of FAULTS), ``fault_gpu``, and
+``wrong_pairs`` (pairs of GPUs, copies between which change a value).
 
 Tensors "on" a GPU are on the CPU: a mode of torch's function dispatch takes the device out of each call and counts what
 is allocated. The back end nccl is gloo. Not imitated: asynchronous streams, device-side asserts, other processes.
@@ -229,6 +229,7 @@ def put(path: str) -> None:
             minor=int(str(one.get("capability", "9.4")).split(".")[1]),
             total_memory=one["memory_bytes"],
             multi_processor_count=one.get("units", 304),
+            is_integrated=int(one.get("integrated", False)),
             pci_domain_id=int(place[0], 16),
             pci_bus_id=int(place[1], 16),
             pci_device_id=int(place[2], 16),
