@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
 from rocdoctor.train.smoke.run.gpu_notes import busy, hidden, one_of_each, partitions
 from rocdoctor.train.smoke.run.kernel_caches import compiling
 from rocdoctor.train.smoke.run.pool import RankRecord
-from rocdoctor.train.smoke.worker.modes.device import _partners
+from rocdoctor.train.smoke.worker.modes.device import _pace, _partners
 
 
 def _parts(gpus: int, each: int) -> list[dict[str, Any]]:
@@ -82,6 +83,61 @@ def test_a_gpu_is_slow_only_beside_equal_ones() -> None:
     assert slow_gpus([_paced(0, 1.0), _paced(1, 1.1), _paced(2, 1.9)]) == ""
     assert slow_gpus([_paced(0, 1.0), _paced(1, 3.0)]) == ""  # of two none is the usual one
     assert slow_gpus([_paced(0, 1.0), _paced(1, 1.1), _paced(2, 9.0, "MI210")]) == ""
+
+
+class _Timed:
+    """A host and a GPU with clocks of their own: the host starts products, the GPU does them one after another."""
+
+    def __init__(self, flops: float, launch_s: float, pauses_s: float = 0.0) -> None:
+        self.flops, self.launch_s, self.pauses_s = flops, launch_s, pauses_s
+        self.host_s = self.gpu_s = 0.0
+        self.calls, self.bfloat16 = 0, None
+        properties = SimpleNamespace(name="MI300X")
+        self.cuda = SimpleNamespace(
+            Event=lambda **_: _Moment(self),
+            device_count=lambda: 8,
+            get_device_properties=lambda _: properties,
+            synchronize=self._wait,
+        )
+
+    def ones(self, *shape: int, **_: Any) -> Any:
+        return SimpleNamespace(shape=shape)
+
+    def mm(self, one: Any, other: Any) -> None:
+        self.calls += 1
+        self.host_s += self.launch_s + (self.pauses_s if self.calls % 10 == 3 else 0.0)
+        work = 2.0 * one.shape[0] * one.shape[1] * other.shape[1]
+        self.gpu_s = max(self.gpu_s, self.host_s) + work / self.flops
+
+    def _wait(self) -> None:
+        self.host_s = max(self.host_s, self.gpu_s)
+
+
+class _Moment:
+    def __init__(self, of: _Timed) -> None:
+        self.of, self.at_s = of, 0.0
+
+    def record(self) -> None:
+        self.at_s = max(self.of.host_s, self.of.gpu_s)
+
+    def elapsed_time(self, other: _Moment) -> float:
+        return (other.at_s - self.at_s) * 1e3
+
+
+def _pace_ms(torch: _Timed) -> float:
+    context: Any = SimpleNamespace(
+        torch=torch, world=8, device=SimpleNamespace(index=0), mark=lambda _: None, facts=dict[str, Any]()
+    )
+    _pace(context)
+    return float(context.facts["pace_ms"])
+
+
+def test_the_pace_of_a_gpu_is_not_that_of_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    usual_ms = _pace_ms(_Timed(700e12, 8e-6))
+    assert _pace_ms(_Timed(700e12, 80e-6)) == pytest.approx(usual_ms, rel=0.1)  # a core that others use too
+    assert _pace_ms(_Timed(700e12, 8e-6, pauses_s=4e-3)) == pytest.approx(usual_ms, rel=0.1)  # taken away for a while
+    assert _pace_ms(_Timed(250e12, 8e-6)) == pytest.approx(2.8 * usual_ms, rel=0.1)
 
 
 @pytest.mark.parametrize("count", range(1, 10))

@@ -180,6 +180,23 @@ def test_products_are_tried_with_tf32_too_as_many_jobs_allow_it(tmp_path: Path) 
     assert "TF32 allowed" in found.message
 
 
+@pytest.mark.parametrize(("slower", "words"), [(1.0, ""), (3.0, "takes 3.0 times as long")])
+def test_a_gpu_slower_than_its_equals_is_said(tmp_path: Path, slower: float, words: str) -> None:
+    gpus = gpus_of("mi300x-8gpu")[:3]
+    (run,) = StandIn(tmp_path, [*gpus[:2], {**gpus[2], "slower": slower}]).run(Request(modes=("compute",)))
+    _right(run)
+    said = run.modes[-1].message
+    assert (f"rank 2 (GPU {gpus[2]['pci']}) {words}" in said) if words else not said
+
+
+def test_pace_is_left_out_where_its_product_does_not_fit(tmp_path: Path) -> None:
+    (run,) = StandIn(tmp_path, [dict(one, memory_bytes=64 << 20) for one in gpus_of("mi300x-8gpu")[:2]]).run(
+        Request(modes=("compute",))
+    )
+    _right(run)
+    assert "pace_ms" not in run.modes[-1].facts
+
+
 def test_a_deadline_that_passes_while_kernels_are_searched_for_accuses_no_rank(tmp_path: Path) -> None:
     cache = tmp_path / "miopen"
     cache.mkdir()

@@ -1,9 +1,9 @@
 """A device layer that stands in for GPUs: what ``torch.cuda`` tells comes from a file, and the CPU computes.
 
 The file (JSON): ``hip`` or ``cuda`` (version), ``gpus`` (each ``name``, ``memory_bytes``, and as known ``gfx``,
-``pci``, ``uuid``, ``busy_bytes``, ``integrated``, ``refused``: words with which it cannot be opened, by those ranks in
-``refused_by``), ``opened`` (something opened a GPU at start), ``fault`` (a name of FAULTS), ``fault_gpu``, and
-``wrong_pairs`` (pairs of GPUs, copies between which change a value).
+``pci``, ``uuid``, ``busy_bytes``, ``integrated``, ``slower`` (so many times), ``refused``: words with which it
+cannot be opened, by those ranks in ``refused_by``), ``opened`` (something opened a GPU at start), ``fault`` (a name of
+FAULTS), ``fault_gpu``, and ``wrong_pairs`` (pairs of GPUs, copies between which change a value).
 
 Tensors "on" a GPU are on the CPU: a mode of torch's function dispatch takes the device out of each call and counts what
 is allocated. The back end nccl is gloo. Not imitated: asynchronous streams, device-side asserts, other processes.
@@ -106,6 +106,9 @@ class OnCpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is torch.Tensor.pin_memory:
             return args[0].clone()
+        if func is torch.mm and args[0].shape[0] >= _LARGE:
+            Moment.ahead_s += _PRODUCT_S * self.layer.gpus()[self.layer.current].get("slower", 1.0)
+            return args[0]
         if func is torch.device or getattr(func, "__name__", "") == "_parse_to":
             return func(*args, **kwargs)
         number = None
@@ -184,14 +187,20 @@ def _bit(layer: Layer, func: Any, args: Any, made: Any) -> Any:
 FAULTS: dict[str, Callable[..., Any]] = {"tf32-wrong": _tf32_wrong, "compiles": _compiles, "memory-bit": _bit}
 
 
+# A product that takes a GPU this long would take a CPU minutes.
+_LARGE, _PRODUCT_S = 8192, 0.1
+
+
 class Moment:
-    """An event: the time on the host."""
+    """An event: the time on the host, and what GPUs would have taken for large products beside."""
+
+    ahead_s = 0.0
 
     def __init__(self, *_: Any, **__: Any) -> None:
         self.at_s = 0.0
 
     def record(self, *_: Any) -> None:
-        self.at_s = time.perf_counter()
+        self.at_s = time.perf_counter() + Moment.ahead_s
 
     def elapsed_time(self, other: Moment) -> float:
         return (other.at_s - self.at_s) * 1e3
