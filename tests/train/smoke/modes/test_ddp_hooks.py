@@ -96,6 +96,27 @@ def test_under_autocast_processors_that_round_in_other_places_accuse_nobody() ->
     assert "round in other places" in result.facts["untested"]
 
 
+def rounds_differently_each_time(active: Active) -> None:
+    """Products in bf16 are added up in another order at each call, as by split-K kernels or atomic additions."""
+    calls = iter(range(1 << 30))
+
+    def around(original: Any, *args: Any, **keywords: Any) -> Any:
+        made = original(*args, **keywords)
+        if active() and made.dtype == torch.bfloat16:
+            place = (torch.arange(made.numel()) + next(calls) * 7).reshape(made.shape)
+            made = made * (1 + 2**-7 * (place % 97 == 0).to(made.dtype))
+        return made
+
+    wrap(torch.nn.functional, "linear", around)
+
+
+@pytest.mark.parametrize("rank", (1, "all"))
+def test_under_autocast_kernels_that_never_round_alike_accuse_nobody(rank: int | str) -> None:
+    result = kit.planted(rounds_differently_each_time, rank, "ddp-autocast", 2)
+    assert result.state == "pass", result.message
+    assert "differently each time" in result.facts["untested"]
+
+
 @pytest.mark.parametrize(("sums", "faults"), [((1.0, 1.0), (0, 0)), ((1.0, 2.0), (1, 1)), ((1.0, 2.0, 1.0), (0, 1, 0))])
 def test_of_two_ranks_that_differ_at_the_end_both_are_named(
     monkeypatch: pytest.MonkeyPatch, sums: tuple[float, ...], faults: tuple[int, ...]
