@@ -292,10 +292,9 @@ def _autocast_steps(context: Context) -> tuple[list[ShardedStep], bool]:
         return loss.detach(), models.gradients(model)
 
     for number, (tokens, targets) in enumerate(context.batches()):
-        many = [
-            local_gradients(context.share(tokens, rank), context.share(targets, rank)) for rank in range(context.world)
-        ]
-        step = ShardedStep(context.share(tokens), context.share(targets), before)
+        shares = [(context.share(tokens, rank), context.share(targets, rank)) for rank in range(context.world)]
+        many = [local_gradients(*share) for share in shares]
+        step = ShardedStep(*shares[context.rank], before)
         step.local_loss, step.local = many[context.rank]
         _, second = local_gradients(step.tokens, step.targets)
         again = again and all(torch.equal(one, second[name]) for name, one in step.local.items())
@@ -308,8 +307,7 @@ def _autocast_steps(context: Context) -> tuple[list[ShardedStep], bool]:
 
 
 def _rounds_alike(context: Context, steps: list[ShardedStep], again: bool) -> bool:
-    """Whether all ranks computed the same shares to the bit, and their own ``again``: other processors may round in
-    other places, and kernels may add in another order each time."""
+    """Whether all ranks computed the same shares to the bit, and each its own ``again``."""
     torch = context.torch
     sums = [one.double().sum() for step in steps for one in step.grad.values()]
     own = torch.stack([*sums, torch.full_like(sums[0], float(again))]).to(context.device)
@@ -318,7 +316,7 @@ def _rounds_alike(context: Context, steps: list[ShardedStep], again: bool) -> bo
     torch.distributed.all_gather(many, own)
     alike = all(torch.equal(one, many[0]) and float(one[-1]) for one in many)
     if not alike:
-        why = "processors round in other places, or differently each time"
+        why = "their processors round in other places, or differently each time"
         context.facts["untested"] = f"a share that is lost among many ranks: {why}"
     return alike
 
