@@ -2,7 +2,8 @@
 
 A finding may explain others: a CPU-only wheel explains "no GPU visible". What is explained by a finding that stands
 does not become a cause of its own. The order is by severity, then confidence, then the rank of the cause in
-``knowledge/tables/causes.yaml`` (a layer that others stand on comes first).
+``knowledge/tables/causes.yaml`` (a layer that others stand on comes first). Mere possibilities that one row of the
+tables gives for the same message keep the order of the row, which names the usual one first.
 
 How sure a finding is follows its evidence: ``rocdoctor.judging.certainty`` lowers what rests on words or on a reply.
 
@@ -21,7 +22,7 @@ from rocdoctor.judging.prose import weighed
 from rocdoctor.judging.running import run_check
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Verdict
+from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Evidence, Finding, Verdict
 
 _MOST_OPEN = 3  # causes
 
@@ -69,12 +70,27 @@ def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
         return tuple(causes[:_MOST_OPEN])
     follows = {name for name in groups if _explained_by_others(name, groups, explained)}
     standing = [cause for cause in causes if cause.cause not in follows] or causes
-    ordered = sorted(standing, key=_order)
+    ordered = _as_rows_tell(sorted(standing, key=_order), [one.finding for one in failed])
     # A comparison goes before other possible causes, however grave they would be, and behind what is surer.
     compared = [one for one in ordered if one.finding is not None and one.finding.decides]
     others = [one for one in ordered if one not in compared]
     at = max((at for at, one in enumerate(others, 1) if one.confidence != "possible"), default=0)
     return (*others[:at], *compared, *others[at:])
+
+
+def _as_rows_tell(causes: Sequence[Cause], told: Sequence[Finding | None]) -> list[Cause]:
+    """The causes, with the possible ones of one message on their places in the order in which its row tells them."""
+    places: dict[tuple[Evidence, ...], list[int]] = {}
+    for at, one in enumerate(causes):
+        if one.confidence == "possible" and one.finding is not None and one.finding.of_table and one.finding.evidence:
+            places.setdefault(one.finding.evidence, []).append(at)
+    found = list(causes)
+    for of_one in places.values():
+        for at, cause in zip(
+            of_one, sorted((causes[at] for at in of_one), key=lambda x: told.index(x.finding)), strict=True
+        ):
+            found[at] = cause
+    return found
 
 
 def _explained_by_others(name: str, groups: dict[str, list[Verdict]], explained: dict[str, set[str]]) -> bool:

@@ -95,6 +95,11 @@ _SHRUGGED = regex(
     r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
     r"ignored|a known)\b"
 )
+# What notes of a release say of a message between quotation marks.
+_SAID_REPAIRED = regex(
+    r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
+    r"(?:(?:is|was|are|were|has been|have been|now) ){0,2}(?:fixed|resolved)\b(?! (?:by|with|when|after|if|once|using))"
+)
 # What leads to a text that a person tells of.
 _NARRATED = regex(
     r"(?i)\b(?:i|i'm|i've|we|my|our)\b(?!:)|\b(?:says?|said|gets?|getting|got|throws?|threw|thrown|"
@@ -333,7 +338,8 @@ def _role(
         or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before))
     ):
         return "advice"
-    return "advice" if _SHRUGGED.match(flat.text, at + length) else "now"
+    after = flat.text[at + length : at + length + 240]
+    return "advice" if _SHRUGGED.match(after) or ('"' in before and _SAID_REPAIRED.match(after)) else "now"
 
 
 def _narrated(flat: _Flat, at: int, length: int) -> bool:
