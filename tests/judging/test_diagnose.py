@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from rocdoctor.judging.diagnose import rank, settled
-from rocdoctor.model.finding import Finding, Severity, Verdict
+from rocdoctor.model.finding import Evidence, Finding, Severity, Verdict
 from rocdoctor.model.subject import MACHINE
 
 
@@ -66,3 +67,28 @@ def test_anything_surer_silences_what_a_symptom_leaves(severity: Severity, cause
 def test_a_note_silences_nothing() -> None:
     note = _found("a-note", "shm-too-small", "info")
     assert settled((*_OPEN, note)) == (*_OPEN, note)
+
+
+def _told(cause: str, line: int, confidence: str = "possible", of_table: bool = True) -> Verdict:
+    shown = (Evidence("No GPU nodes found", "text", line),)
+    found = Finding("error", f"{cause} it is", shown, None, cause, confidence=confidence, of_table=of_table)  # type: ignore[arg-type]
+    return Verdict("known-message", MACHINE, "fail", found)
+
+
+_BY_RANK = ["kernel-module-not-loaded", "container-device-access"]
+
+
+def test_what_one_row_holds_for_possible_keeps_its_order() -> None:
+    """The row says "..." and then "Or ..."; by rank of the causes the second would stand first."""
+    told = [_told(cause, 1) for cause in reversed(_BY_RANK)]
+    assert [one.cause for one in rank(told)] == [*reversed(_BY_RANK)]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [{"line": 2}, {"line": 1, "of_table": False}, {"line": 1, "confidence": "likely"}],
+    ids=["of-another-message", "of-a-check", "surer"],
+)
+def test_others_keep_the_order_of_their_rank(second: dict[str, Any]) -> None:
+    told = [_told(_BY_RANK[1], 1), _told(_BY_RANK[0], **second)]
+    assert [one.cause for one in rank(told)] == _BY_RANK

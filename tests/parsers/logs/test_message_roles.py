@@ -44,6 +44,8 @@ def role(text: str, kind: str) -> str:
         ("There is no CUDA error: out of memory in the log.", "out-of-memory"),
         ("It runs without any kind of CUDA error: out of memory", "out-of-memory"),
         ("I don't see the CUDA error: out of memory here", "out-of-memory"),
+        ('The error "CUDA error: out of memory" is fixed in 2.4.', "out-of-memory"),
+        ('The message "CUDA error: out of memory in a graph" was resolved.', "out-of-memory"),
     ],
 )
 def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
@@ -67,6 +69,8 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ("$ journalctl | grep CUDA\nCUDA error: out of memory", "out-of-memory"),
         ("CUDA error: out of memory, and nothing has worked since the update", "out-of-memory"),
         ("an unexpected thing: CUDA error: out of memory", "out-of-memory"),
+        ('My "CUDA error: out of memory" is fixed by a restart for an hour only.', "out-of-memory"),
+        ('It ends with "CUDA error: out of memory", and all else is fixed.', "out-of-memory"),
         ("The fix for the other problem did not help: CUDA error: out of memory", "out-of-memory"),
     ],
 )
