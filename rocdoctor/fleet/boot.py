@@ -71,7 +71,7 @@ def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:
         with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None, "the record is not a regular file"
-            if not _ours(os.fstat(descriptor)):
+            if not _ours(descriptor):
                 return None, "others can change the record"
             content = stream.read(MOST_BYTES + 1)
         data = json.loads(content) if len(content) <= MOST_BYTES else None
@@ -85,10 +85,11 @@ def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:
     return (data, "") if good else (None, "the record makes no sense")
 
 
-def _ours(status: os.stat_result) -> bool:
+def _ours(descriptor: int) -> bool:
     """Whether root and we alone wrote a record: else anybody could close the node to the jobs of others."""
+    status = os.fstat(descriptor)
     mine = getattr(os, "geteuid", lambda: status.st_uid)()
-    return owner_of(status) in (0, mine) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return owner_of(status, descriptor) in (0, mine) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _certain(one: Mapping[str, Any]) -> bool:

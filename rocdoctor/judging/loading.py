@@ -80,10 +80,10 @@ def _byte_code_is_ours(folder: Path) -> bool:
         if folder != checks_folder():
             return False
         owners = (0, os.stat(__file__).st_uid, getattr(os, "geteuid", lambda: 0)())
-        places = [os.stat(one) for one in (folder, folder / "__pycache__") if os.path.lexists(one)]
+        places = [(os.stat(one), one) for one in (folder, folder / "__pycache__") if os.path.lexists(one)]
     except (CheckLoadError, OSError):
         return False
-    return all(owner_of(one) in owners and not one.st_mode & stat.S_IWOTH for one in places)
+    return all(owner_of(*one) in owners and not one[0].st_mode & stat.S_IWOTH for one in places)
 
 
 def load_check(path: Path) -> Check:

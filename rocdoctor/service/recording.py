@@ -44,12 +44,13 @@ def key_of(path: str) -> bytes:
     try:
         with open_regular(Path(path)) as stream:
             status = os.fstat(stream.fileno())
+            owner = owner_of(status, stream.fileno())
             content = stream.read(_KEY_BYTES[1])
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     if len(content.strip()) < _KEY_BYTES[0]:
         raise UsageError(f"{path}: a key has at least {_KEY_BYTES[0]} signs")
-    if owner_of(status) not in (0, getattr(os, "geteuid", lambda: status.st_uid)()):
+    if owner not in (0, getattr(os, "geteuid", lambda: status.st_uid)()):
         raise UsageError(f"{path}: this key belongs to another user, who knows it")
     if status.st_mode & 0o077:
         raise UsageError(f"{path}: others may read this key; chmod 400 it")

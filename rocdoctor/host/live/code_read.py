@@ -25,7 +25,7 @@ from rocdoctor.host.live.libraries import Libraries
 from rocdoctor.host.live.python_code import Use, read_by_python
 from rocdoctor.host.live.scripts import first_line, is_program, named_places, named_programs, reader, text_of
 from rocdoctor.host.live.settings_code import code_of
-from rocdoctor.host.live.trust import Weakness, weaknesses
+from rocdoctor.host.live.trust import Weakness, mounted_in, weaknesses
 from rocdoctor.host.live.trusted_content import doubtful_below, entries, looks_weak
 from rocdoctor.model.lazy_re import regex
 
@@ -146,19 +146,21 @@ def _modules_beside(path: str) -> Iterator[str]:
     """The modules and packages in the folder of a script in Python; other programs there are no modules."""
     for folder in dict.fromkeys(os.path.dirname(one) for one in (path, os.path.realpath(path))):
         yield folder
+        mounted = mounted_in(folder)
         for one in entries(folder):
             if one.is_dir():
                 yield from _below([one.path])
-            elif one.name.endswith((".py", ".pyc", ".so", ".zip")) and looks_weak(one):
+            elif one.name.endswith((".py", ".pyc", ".so", ".zip")) and looks_weak(one, mounted):
                 yield one.path
 
 
 def _modules_of(folder: str) -> Iterator[str]:
     """The modules of a folder that a script adds to where Python looks for them, and its packages."""
+    mounted = mounted_in(folder)
     for one in entries(folder):
         if one.is_dir():
             yield from _below([one.path]) if os.path.isfile(os.path.join(one.path, "__init__.py")) else ()
-        elif one.name.endswith((".py", ".pyc", ".so", ".zip", ".pm", ".pl")) and looks_weak(one):
+        elif one.name.endswith((".py", ".pyc", ".so", ".zip", ".pm", ".pl")) and looks_weak(one, mounted):
             yield one.path
 
 

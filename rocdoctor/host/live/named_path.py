@@ -105,7 +105,7 @@ def _gone_to(path: Path, what: str, make: bool = False) -> int:
                     here, there = there, here
                     continue
                 links += 1
-                if (owner := owner_of(status)) not in owners:
+                if (owner := owner_of(status, there)) not in owners:
                     who = f"user {owner}" if owner >= 0 else name_of(owner)
                     why = f"'{part}' on the way is a symbolic link of {who}, which root does not follow"
                     raise OSError(errno.EPERM, f"{why}: name the {what} that it leads to", str(path))

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
+from rocdoctor.host.live.trust import mounted_in
 from rocdoctor.host.live.trusted_content import doubtful_below, doubtful_in, entries, looks_weak
 
 Use = Literal["start", "import", "build"]
@@ -130,11 +131,13 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use, aside: It
             yield from doubtful_below(folder, seen, skipped)
             continue
         library = os.path.isfile(os.path.join(folder, "os.py"))  # of which the start and the probe import packages
+        mounted = mounted_in(folder)
         for one in entries(folder):
-            if looks_weak(one):
+            if looks_weak(one, mounted):
                 yield one.path
             elif one.name == "__pycache__":  # byte code is preferred to its source
-                yield from (inner.path for inner in entries(one.path) if looks_weak(inner))
+                inside = mounted_in(one.path)
+                yield from (inner.path for inner in entries(one.path) if looks_weak(inner, inside))
             elif (library and one.name not in _NOT_AT_START) or one.name in _CUSTOMIZE:
                 yield from doubtful_below(one.path, seen) if one.is_dir() else ()
     for place in dict.fromkeys(whole):

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts
+from rocdoctor.host.live.user_mounts import SOMEBODY, Place, UserMounts
 
 _ROOT = frozenset((0,))
 _MAX_LINKS = 40
@@ -48,13 +48,19 @@ class _Claimed:
 _mounts = UserMounts()
 
 
-def owner_of(status: os.stat_result) -> int:
+def owner_of(status: os.stat_result, place: Place) -> int:
     """Whose a file is: who mounted its file system as a user, whatever that claims, else the owner that it states.
 
-    A disk that may be a user's is nobody's to root (-1); to others it is of the owner that it states.
+    A disk that may be a user's is nobody's to root (-1); to others it is of the owner that it states. ``place``: the
+    descriptor or the path that the status is of.
     """
-    user = _mounts.user(status.st_dev)
+    user = _mounts.user(status, place)
     return status.st_uid if user is None or (user == SOMEBODY and not privileged()) else user
+
+
+def mounted_in(folder: str) -> frozenset[str]:
+    """What stands in a folder and is the mount point of a file system that a user mounted, whatever owner it claims."""
+    return _mounts.names_in(folder)
 
 
 class Disk:
@@ -63,7 +69,7 @@ class Disk:
     def lstat(self, path: str) -> Status:
         """As ``os.lstat``, with the owner of the file system where a user mounted it."""
         status = os.lstat(path)
-        user = _mounts.user(status.st_dev)
+        user = _mounts.user(status, path)
         return status if user is None else _Claimed(status.st_mode, user, status.st_gid)
 
     def readlink(self, path: str) -> str:
@@ -294,7 +300,7 @@ def read_settings(path: Path, most_bytes: int = 65536) -> bytes:
         refused = ""
         if not stat.S_ISREG(status.st_mode):
             refused = "not a regular file"
-        elif owners is not None and (owner := owner_of(status)) not in owners:
+        elif owners is not None and (owner := owner_of(status, descriptor)) not in owners:
             refused = f"it belongs to {name_of(owner)}, and not to you or root"
         elif owners is not None and status.st_mode & stat.S_IWOTH:
             refused = "everybody can change it"
@@ -327,7 +333,7 @@ def _problem(path: Path, status: os.stat_result, owners: frozenset[int], above: 
     if not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode):
         return f"{path} is neither a file nor a folder"
     # What lies above may belong to anybody: in a container the host's root has another number.
-    if not above and (owner := owner_of(status)) not in owners:
+    if not above and (owner := owner_of(status, path)) not in owners:
         return f"{path} belongs to {name_of(owner)}, and code of somebody else is not run; copy it to run it"
     # In a sticky folder such as /tmp nobody renames what belongs to others.
     sticky = above and bool(status.st_mode & stat.S_ISVTX)

@@ -11,9 +11,9 @@ import math
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from rocdoctor.host.live.trust import weaknesses
+from rocdoctor.host.live.trust import mounted_in, weaknesses
 
 # More than the largest environments hold; a link may lead anywhere.
 _MOST_FILES = 1_000_000
@@ -36,6 +36,7 @@ def doubtful_below(
         seen.add(real)
         if time.monotonic() > until:
             raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
+        mounted = mounted_in(real)
         for one in entries(real):
             files += 1
             if skipped and one.name.endswith(skipped) and one.is_file(follow_symlinks=False):
@@ -54,7 +55,7 @@ def doubtful_below(
                 todo.append(os.path.realpath(one.path))
                 yield one.path
                 continue
-            if status.st_uid != 0 or mode & 0o022:
+            if status.st_uid != 0 or mode & 0o022 or one.name in mounted:
                 yield one.path
         if files > _MOST_FILES:
             raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
@@ -62,8 +63,10 @@ def doubtful_below(
 
 def doubtful_in(folder: str) -> Iterator[str]:
     """The same of the files of one folder, which a loader looks up by name."""
+    mounted = mounted_in(folder)
     for one in entries(folder):
-        if looks_weak(one) and not (one.is_symlink() and os.sep not in os.readlink(one.path)):  # its target is in here
+        inside = one.is_symlink() and os.sep not in os.readlink(one.path)  # then its target is judged here too
+        if not inside and looks_weak(one, mounted):
             yield one.path
 
 
@@ -76,8 +79,10 @@ def entries(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def looks_weak(entry: os.DirEntry[str]) -> bool:
-    """Whether it is worth a judgement: a link, of another owner, or with others who may write."""
+def looks_weak(entry: os.DirEntry[str], mounted: Collection[str]) -> bool:
+    """Whether it is worth a judgement: a link, of another owner, with others who may write, or of ``mounted_in``."""
+    if entry.name in mounted:
+        return True
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:

@@ -3,23 +3,73 @@
 A FUSE file system is a program of its owner, who need not be root, and ``allow_other`` lets root see what it claims
 (mount.fuse3(8), manpages.ubuntu.com); ``user_id`` in mountinfo is that owner. udisks mounts disks and images for users,
 usually below /run/media/USER (storaged.org, org.freedesktop.UDisks2.Filesystem; all read 2026-11-24); what root mounts
-there for itself has no nosuid unless root said so.
+there for itself has no nosuid unless root said so. Each subvolume of btrfs has a number of its own in ``st_dev``, and
+mountinfo has another one (bugzilla.redhat.com, 711881; read 2026-11-28).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
+import stat
 import threading
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TextIO, TypeAlias
 
 from rocdoctor.model.lazy_re import regex
+
+Place: TypeAlias = int | str | os.PathLike[str]
 
 SOMEBODY = -1
 _OF_DISKS = ("/media/", "/run/media/")
 _FUSE = regex(r"fuse(?:blk)?(?:\.|\Z)")
 _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
+_ESCAPE = regex(r"\\([0-7]{3})")
+_NUMBER = regex(rb"^mnt_id:\s*([0-9]{1,19})$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mount:
+    number: int
+    device: int
+    point: str
+    options: str
+    kind: str
+    of_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Who mounted which file system, by its number; and the numbers by mount and by mount point."""
+
+    users: Mapping[int, int]
+    by_mount: Mapping[int, int]
+    by_point: Mapping[str, int]
+
+    def of(self, mount: int | None, path: str) -> int | None:
+        """The file system of a mount, else of the longest mount point that a real path lies at or below."""
+        if mount is not None and (device := self.by_mount.get(mount)) is not None:
+            return device
+        while path not in self.by_point:
+            if path == os.path.dirname(path):
+                return None
+            path = os.path.dirname(path)
+        return self.by_point[path]
+
+
+def _mounts(mountinfo: str) -> Iterator[_Mount]:
+    for line in mountinfo.split("\n"):  # of what may stand in a name the kernel escapes nothing else that ends a line
+        before, _, after = line.partition(" - ")
+        left, right = before.split(" "), after.split(" ")
+        if len(left) < 6 or len(right) < 3 or not left[0].isdecimal():
+            continue
+        major, _, minor = left[2].partition(":")
+        if major.isdecimal() and minor.isdecimal():
+            point = _ESCAPE.sub(lambda match: chr(int(match[1], 8)), left[4])
+            yield _Mount(int(left[0]), os.makedev(int(major), int(minor)), point, left[5], right[0], right[2])
 
 
 def mounted_by_users(mountinfo: str) -> dict[int, int]:
@@ -27,24 +77,27 @@ def mounted_by_users(mountinfo: str) -> dict[int, int]:
 
     What the root folder is on is left out: there is nothing beyond it that could be kept from anybody.
     """
+    return _users(_mounts(mountinfo))
+
+
+def _users(mounts: Iterable[_Mount]) -> dict[int, int]:
     found: dict[int, int] = {}
-    for line in mountinfo.split("\n"):  # of what may stand in a name the kernel escapes nothing else that ends a line
-        before, _, after = line.partition(" - ")
-        left, right = before.split(" "), after.split(" ")
-        if len(left) < 6 or len(right) < 3:
-            continue
-        major, _, minor = left[2].partition(":")
-        if not (major.isdecimal() and minor.isdecimal()):
-            continue
-        device = os.makedev(int(major), int(minor))
-        user = _USER.search(right[2]) if _FUSE.match(right[0]) else None
-        if left[4] == "/":
-            found[device] = 0
+    for one in mounts:
+        user = _USER.search(one.of_kind) if _FUSE.match(one.kind) else None
+        if one.point == "/":
+            found[one.device] = 0
         elif user is not None and user[1] != "0":
-            found.setdefault(device, int(user[1]))
-        elif left[4].startswith(_OF_DISKS) and "nosuid" in left[5].split(","):
-            found.setdefault(device, SOMEBODY)
+            found.setdefault(one.device, int(user[1]))
+        elif one.point.startswith(_OF_DISKS) and "nosuid" in one.options.split(","):
+            found.setdefault(one.device, SOMEBODY)
     return {device: user for device, user in found.items() if user}
+
+
+def _table(mountinfo: str) -> _Table:
+    mounts = list(_mounts(mountinfo))
+    users = _users(mounts)
+    by_mount = {one.number: one.device for one in mounts} if users else {}
+    return _Table(users, by_mount, {one.point: one.device for one in mounts} if users else {})
 
 
 class UserMounts:
@@ -55,14 +108,35 @@ class UserMounts:
         self._lock = threading.Lock()
         self._stream: TextIO | None = None
         self._of = 0
-        self._found: dict[int, int] = {}
+        self._told = _table("")
 
-    def user(self, device: int) -> int | None:
-        """Who mounted the file system with this number; None for root, or for none of these."""
+    def user(self, status: os.stat_result, place: Place) -> int | None:
+        """Who mounted the file system that a file is on; None for root, or for none of these.
+
+        ``place``: its descriptor, or the path that it was found by. The number in its status is asked first. The kernel
+        gives each subvolume of btrfs a number of its own, which mountinfo does not tell: there its mount is asked.
+        """
+        table = self._table()
+        user = table.users.get(status.st_dev)
+        if user is not None or SOMEBODY not in table.users.values():  # FUSE has the number that mountinfo tells
+            return user
+        device = table.of(*_mount_of(place, status))
+        return None if device is None else table.users.get(device)
+
+    def names_in(self, folder: str) -> frozenset[str]:
+        """What stands in a folder and is the mount point of such a file system."""
+        table = self._table()
+        if not table.users:
+            return frozenset()
+        points = [point for point, device in table.by_point.items() if device in table.users]
+        real = os.path.realpath(folder)
+        return frozenset(os.path.basename(point) for point in points if os.path.dirname(point) == real)
+
+    def _table(self) -> _Table:
         with self._lock, contextlib.suppress(OSError, ValueError):
             if self._stream is None or self._of != os.getpid() or self._changed(self._stream):
                 self._read()
-        return self._found.get(device)
+        return self._told
 
     def _changed(self, stream: TextIO) -> bool:
         """The kernel says so to whoever holds the file open: proc(5), /proc/mounts (read 2026-11-24)."""
@@ -72,7 +146,43 @@ class UserMounts:
 
     def _read(self) -> None:
         if self._stream is None or self._of != os.getpid():  # what was opened before a fork speaks of the parent
-            self._stream = open(self._path, encoding="utf-8", errors="replace", newline="\n")  # noqa: SIM115
+            told = open(self._path, encoding="utf-8", errors="surrogateescape", newline="\n")  # noqa: SIM115
+            self._stream = told
             self._of = os.getpid()
         self._stream.seek(0)
-        self._found = mounted_by_users(self._stream.read())
+        self._told = _table(self._stream.read())
+
+
+def _mount_of(place: Place, status: os.stat_result) -> tuple[int | None, str]:
+    """The number of the mount that a file was reached by, None where it is not told, and its real path."""
+    if isinstance(place, int):
+        return _mount_number(place), _path_of(place)
+    path = os.path.abspath(os.fspath(place))
+    link = stat.S_ISLNK(status.st_mode)
+    with contextlib.suppress(OSError, AttributeError):
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if link else 0))
+        try:
+            if os.path.samestat(os.fstat(opened), status):  # else another file was put in its place
+                return _mount_number(opened), _path_of(opened)
+        finally:
+            os.close(opened)
+    folder, name = os.path.split(path)
+    return None, os.path.join(os.path.realpath(folder), name) if link else os.path.realpath(path)
+
+
+def _mount_number(descriptor: int) -> int | None:
+    """``mnt_id`` of proc(5), /proc/PID/fdinfo, also of a descriptor that only names a file (read 2026-11-28)."""
+    with contextlib.suppress(OSError):
+        opened = os.open(f"/proc/self/fdinfo/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            found = _NUMBER.search(os.read(opened, 1024))
+        finally:
+            os.close(opened)
+        return int(found[1]) if found else None
+    return None
+
+
+def _path_of(descriptor: int) -> str:
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    return ""

@@ -80,7 +80,7 @@ class Folder:
         descriptor = os.open(name, READING | os.O_NOFOLLOW, dir_fd=self.descriptor)
         if uid is not None:
             try:
-                _judge(path, os.fstat(descriptor), uid)
+                _judge(path, descriptor, uid)
             except Refused:
                 os.close(descriptor)
                 raise
@@ -180,7 +180,7 @@ def opened(folder: Path, place: TargetMachine) -> Journal:
             raise Refused(f"{found[0]}, so what stands in {folder} is not trusted: it would be done as root")
         kept = Folder(folder)
         os.stat(_LIST, dir_fd=kept.descriptor, follow_symlinks=False)  # a folder without a list is none of ours
-        _judge(folder, os.fstat(kept.descriptor), place.uid)
+        _judge(folder, kept.descriptor, place.uid)
         data = kept.read(_LIST, place.uid)
     except (FileNotFoundError, NotADirectoryError):
         raise Refused(f"{folder}: no folder of rocdoctor fix") from None
@@ -189,8 +189,9 @@ def opened(folder: Path, place: TargetMachine) -> Journal:
     return Journal(kept, _entries(data, folder / _LIST, place), str(place.root))
 
 
-def _judge(path: Path, status: os.stat_result, uid: int) -> None:
-    if owner_of(status) != uid:
+def _judge(path: Path, descriptor: int, uid: int) -> None:
+    status = os.fstat(descriptor)
+    if owner_of(status, descriptor) != uid:
         raise Refused(f"{path}: it belongs to somebody else; undo it as the user who applied the fixes")
     if status.st_mode & 0o077:
         raise Refused(f"{path}: others can read or change it, so it is not trusted")
@@ -298,5 +299,5 @@ def alone(state: Path, uid: int) -> Iterator[None]:
 def _folder_of_ours(state: Path, uid: int) -> None:
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.lstat(state)
-    if not stat.S_ISDIR(status.st_mode) or owner_of(status) != uid or status.st_mode & 0o022:
+    if not stat.S_ISDIR(status.st_mode) or owner_of(status, state) != uid or status.st_mode & 0o022:
         raise Refused(f"{state}: backups go to a folder of yours that others cannot change")

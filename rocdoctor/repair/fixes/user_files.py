@@ -60,7 +60,7 @@ def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -
             raise Refused("it is a symbolic link: change the file that it leads to yourself")
         if not stat.S_ISREG(status.st_mode):
             raise Refused("it is not a regular file")
-        if (owner := owner_of(status)) != uid:
+        if (owner := owner_of(status, path)) != uid:
             raise Refused(f"it belongs to {_name(owner)}")
         if status.st_nlink > 1:
             raise Refused("it has several names (hard links), and a new file would part them")
@@ -144,7 +144,7 @@ def _judge_folders(path: Path, uid: int, top: Path) -> None:
         status = os.stat(folder)
         sticky = bool(status.st_mode & stat.S_ISVTX)
         # What lies above may belong to anybody: in a container the host's root has another number.
-        foreign = folder == real and owner_of(status) not in (0, uid)
+        foreign = folder == real and owner_of(status, folder) not in (0, uid)
         if foreign or (status.st_mode & stat.S_IWOTH and not sticky):
             raise Refused(f"others can change the folder {folder}")
         if folder == Path(os.path.realpath(top)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def test_what_everything_is_on_is_nobodys_in_particular() -> None:
 def test_only_the_kernels_end_of_a_line_is_one(tmp_path: Path, sign: str) -> None:
     told = tmp_path / "mountinfo"
     told.write_bytes(_LINES.replace("/tmp/x", f"/tmp/a{sign}b").encode())
-    assert UserMounts(str(told)).user(os.makedev(0, 39)) == 1000
+    assert UserMounts(str(told)).user(_status(os.makedev(0, 39)), "/") == 1000
 
 
 @pytest.mark.parametrize("line", ["", "a b", "1 2 x:y / /m rw - fuse f user_id=5", "1 2 0:9 / /m rw - fuse"])
@@ -54,7 +55,117 @@ def test_a_line_of_no_form_is_none(line: str) -> None:
 
 
 def test_a_system_without_the_file_has_none() -> None:
-    assert UserMounts("/nonexistent").user(5) is None
+    assert UserMounts("/nonexistent").user(_status(5), "/") is None
+
+
+def _status(device: int, mode: int = 0o100644) -> os.stat_result:
+    return os.stat_result((mode, 1, device, 1, 0, 0, 0, 0, 0, 0))
+
+
+_SUBVOLUMES = """\
+21 1 0:30 /@ / rw,relatime shared:1 - btrfs /dev/sda2 rw
+22 21 0:30 /@home /home rw,relatime shared:2 - btrfs /dev/sda2 rw
+43 21 0:40 / /run/media/ann/a\\040disk rw,nosuid,nodev,relatime shared:9 - btrfs /dev/loop3 rw
+44 43 8:33 / /run/media/ann/a\\040disk/ours rw,relatime shared:9 - ext4 /dev/sdc1 rw
+45 21 0:40 /lib /opt/lib rw,relatime - btrfs /dev/loop3 rw
+46 21 0:39 / /srv/x rw,nosuid - fuse.x x rw,user_id=1000
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("/run/media/ann/a disk", SOMEBODY),
+        ("/run/media/ann/a disk/sub/lib.so", SOMEBODY),
+        ("/run/media/ann/a disk/ours/lib.so", None),
+        ("/run/media/ann/a disks", None),
+        ("/opt/lib/lib.so", SOMEBODY),
+        ("/home/ann/lib.so", None),
+        ("/usr/lib/lib.so", None),
+    ],
+)
+def test_a_subvolume_is_of_the_mount_that_holds_it(tmp_path: Path, place: str, expected: int | None) -> None:
+    """Its number stands nowhere in mountinfo: 42 in the report of Red Hat 711881."""
+    told = tmp_path / "mountinfo"
+    told.write_text(_SUBVOLUMES)
+    assert UserMounts(str(told)).user(_status(42), place) == expected
+
+
+def test_the_mount_is_asked_before_the_path(tmp_path: Path) -> None:
+    """What a path leads to is on another mount than its words say, behind links and where one covers another."""
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        number = re.search(r"^mnt_id:\s+(\d+)", Path(f"/proc/self/fdinfo/{descriptor}").read_text(), re.MULTILINE)
+        if number is None:
+            pytest.skip("a kernel that does not tell")
+        told = tmp_path / "mountinfo"
+        told.write_text(f"{_SUBVOLUMES}{number[1]} 21 0:40 / /run/media/ann/b rw,nosuid - btrfs /dev/loop3 rw\n")
+        mounts = UserMounts(str(told))
+        assert mounts.user(_status(1 << 40), descriptor) == SOMEBODY
+        status = os.stat(tmp_path)
+        assert mounts.user(status, tmp_path) == SOMEBODY
+        (tmp_path / "link").symlink_to("/proc/self")
+        assert mounts.user(os.lstat(tmp_path / "link"), tmp_path / "link") == SOMEBODY
+        told.write_text(f"{_SUBVOLUMES}{number[1]} 21 0:77 / /srv/y rw - btrfs /dev/loop4 rw\n")
+        assert UserMounts(str(told)).user(status, tmp_path) is None
+    finally:
+        os.close(descriptor)
+
+
+def test_what_is_mounted_in_a_folder_is_named(tmp_path: Path) -> None:
+    told = tmp_path / "mountinfo"
+    (tmp_path / "link").symlink_to("/run/media/ann")
+    told.write_text(_SUBVOLUMES)
+    mounts = UserMounts(str(told))
+    assert mounts.names_in(str(tmp_path / "link")) == {"a disk"}
+    assert mounts.names_in("/srv") == {"x"}
+    assert mounts.names_in("/run/media/ann/a disk") == frozenset()
+
+
+@pytest.mark.live
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mkfs.btrfs"), reason="root mounts an image of btrfs")
+def test_the_subvolumes_of_a_users_image_are_not_roots(shared: Path) -> None:
+    """As udisks mounts it, in a name space of its own: root's by its owners, and by the numbers on no mount at all."""
+    program = """
+import os, subprocess, sys
+from rocdoctor.host.live import trust
+from rocdoctor.host.live.trusted_content import doubtful_below, doubtful_in
+def run(*words):
+    done = subprocess.run(words, capture_output=True)
+    if done.returncode:
+        sys.exit(77)
+image, real = sys.argv[1:]
+run("mount", "--make-rprivate", "/")
+run("mount", "-t", "tmpfs", "none", "/media")
+folder = "/media/disk"
+os.mkdir(folder)
+run("mount", "-o", "loop,nosuid,nodev", image, folder)
+run("btrfs", "subvolume", "create", folder + "/sub")
+file = folder + "/sub/module.py"
+open(file, "w").close()
+os.mkdir(real + "/packages")
+run("mount", "--bind", folder + "/sub", real + "/packages")
+descriptor = os.open(file, os.O_RDONLY)
+print(*trust.weaknesses(file)[-1:], sep=";")
+print(trust.owner_of(os.fstat(descriptor), descriptor), trust.owner_of(os.stat(file), file))
+print(*doubtful_below(real, set()), *doubtful_in(real))
+"""
+    image = shared / "image"
+    with image.open("wb") as stream:
+        stream.truncate(128 << 20)
+    (shared / "real").mkdir()
+    subprocess.run(["mkfs.btrfs", "-q", str(image)], capture_output=True, check=True, timeout=60)
+    done = subprocess.run(
+        ["unshare", "-m", sys.executable, "-c", program, str(image), str(shared / "real")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode == 77:
+        pytest.skip("no btrfs here")
+    words = "/media/disk/sub/module.py is on a disk that a user may have mounted"
+    inside = shared / "real" / "packages"
+    assert done.stdout.splitlines() == [words, "-1 -1", f"{inside} {inside}"], done.stderr
 
 
 _CLAIMED = """

@@ -60,7 +60,7 @@ def _read(path: Path, links: bool) -> str:
             seen = os.fstat(stream.fileno())
             if not stat.S_ISREG(seen.st_mode):
                 raise SecretError(f"{path} is not a regular file")
-            if owner_of(seen) not in (os.geteuid(), 0):
+            if owner_of(seen, stream.fileno()) not in (os.geteuid(), 0):
                 raise SecretError(f"{path} belongs to another user")
             text = stream.read(_MOST_BYTES).decode("ascii", errors="replace")
             if seen.st_mode & 0o077:
