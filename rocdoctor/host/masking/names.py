@@ -185,7 +185,7 @@ class Names:
 
     def _mask_place(self, place: PlaceRule, text: str, words: list[str]) -> str:
         replaced = self._by_kind[place.kind]
-        return sub_lines(place.pattern, lambda match: match["k"] + replaced(match["s"]), text, words)
+        return sub_lines(place.pattern, lambda match: match["k"] + replaced(match["s"]), text, words, place.continued)
 
     def mask_plain(self, text: str) -> str:
         """The text with learned names and the home path replaced, where nothing else tells of a person or a host."""

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from rocdoctor.host.masking.images import image_places
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.model.lazy_re import compiled, regex
 from rocdoctor.parsers.formats.alike_lines import alike
+
+_MOST_CONTINUED = 8000  # signs of one command
 
 EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
 
@@ -47,11 +50,15 @@ class SecretRule:
 
 @dataclass(frozen=True, slots=True)
 class PlaceRule:
-    """A place that tells what a name is (group ``s``): tried where one of ``words`` (lower case) occurs."""
+    """A place that tells what a name is (group ``s``): tried where one of ``words`` (lower case) occurs.
+
+    ``continued``: the lines that such a line goes on in, by a ``\\`` at its end, belong to it.
+    """
 
     kind: str
     words: tuple[str, ...]
     expression: str
+    continued: bool = False
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -257,7 +264,7 @@ def load_tables() -> MaskingTables:
     )
     places = tuple(
         PlaceRule(str(one["kind"]), tuple(_names(one["words"])), str(one["pattern"])) for one in data["places"]
-    )
+    ) + tuple(PlaceRule("account", *place, continued=True) for place in image_places(data["images"]))
     places_of = _numbers((word, number) for number, place in enumerate(places) for word in place.words)
     commands = tuple(
         CommandRule(
@@ -343,8 +350,10 @@ def lower(text: str) -> str:
     return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
 
-def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
+def line_spans(text: str, stems: Iterable[str], continued: bool = False) -> Iterator[tuple[int, int]]:
     """Where the lines are that have one of the stems (in lower case): (start, end), in order, each line once.
+
+    ``continued``: with the lines that follow one that ends with a ``\\``.
 
     Searching for plain words first and running an expression on these lines alone is ten times faster on kernel logs.
     """
@@ -354,20 +363,30 @@ def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
         at = low.find(stem)
         while at >= 0:
             end = low.find("\n", at) + 1 or len(low)
+            while continued and low.endswith(("\\\n", "\\\r\n"), at, end) and end - at < _MOST_CONTINUED:
+                end = low.find("\n", end) + 1 or len(low)
             ends[low.rfind("\n", 0, at) + 1] = end
             at = low.find(stem, end)
-    yield from sorted(ends.items())
+    position = 0
+    for start, end in sorted(ends.items()):
+        if end > position:
+            yield max(start, position), end
+            position = end
 
 
 def sub_lines(
-    pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, stems: Iterable[str]
+    pattern: re.Pattern[str],
+    replace: Callable[[re.Match[str]], str],
+    text: str,
+    stems: Iterable[str],
+    continued: bool = False,
 ) -> str:
     """``pattern.sub`` on the lines that have one of the stems, with any digit where a stem has one."""
     out: list[str] = []
     position = 0
     shapes = [alike(stem) for stem in stems]
     digits = any(char.isdigit() for shape in shapes for char in shape)
-    for start, end in line_spans(alike(text) if digits else text, shapes):
+    for start, end in line_spans(alike(text) if digits else text, shapes, continued):
         out.append(text[position:start])
         out.append(pattern.sub(replace, text[start:end]))
         position = end
