@@ -22,6 +22,7 @@ from tests.host.masking import (
     declared_lines,
     further_lines,
     identity_lines,
+    image_lines,
     people_lines,
     prompted_lines,
     secret_lines,
@@ -35,6 +36,7 @@ HIDDEN = {
     "secrets": secret_lines.LINES,
     "declared": declared_lines.LINES,
     "identities": identity_lines.LINES,
+    "images": image_lines.LINES,
     "people": people_lines.LINES,
     "accounts": account_lines.LINES,
     "beside": beside_lines.LINES,
@@ -43,6 +45,7 @@ HIDDEN = {
 }
 BLOCKS = {
     "blocks of secrets": secret_lines.BLOCKS,
+    "blocks of images": image_lines.BLOCKS,
     "declared blocks": declared_lines.BLOCKS,
     "blocks of identities": identity_lines.BLOCKS,
     "blocks beside": beside_lines.BLOCKS,
@@ -52,12 +55,14 @@ BLOCKS = {
 # And what hides nothing.
 CONTROLS = {
     "controls": control_lines.LINES,
+    "images": image_lines.CONTROLS,
     "words": telling_words.LINES,
     "beside": beside_controls.LINES,
     "system": system_controls.LINES,
 }
 CONTROL_BLOCKS = {
     "blocks": control_lines.BLOCKS,
+    "blocks of images": image_lines.CONTROL_BLOCKS,
     "blocks of words": telling_words.BLOCKS,
     "blocks beside": beside_controls.BLOCKS,
     "blocks of the system": system_controls.BLOCKS,
