@@ -58,9 +58,12 @@ def owner_of(status: os.stat_result, place: Place) -> int:
     return status.st_uid if user is None or (user == SOMEBODY and not privileged()) else user
 
 
-def mounted_in(folder: str) -> frozenset[str]:
-    """What stands in a folder and is the mount point of a file system that a user mounted, whatever owner it claims."""
-    return _mounts.names_in(folder)
+def mounted_in(folder: str, again: bool = True) -> frozenset[str]:
+    """What stands in a folder and is the mount point of a file system that a user mounted, whatever owner it claims.
+
+    ``again``: what was mounted since the last look counts too.
+    """
+    return _mounts.names_in(folder, again)
 
 
 class Disk:

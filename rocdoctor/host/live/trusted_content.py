@@ -29,6 +29,7 @@ def doubtful_below(
     """
     todo = [os.path.realpath(folder)]
     files = 0
+    again = True
     while todo:
         real = todo.pop()
         if real in seen:
@@ -36,7 +37,8 @@ def doubtful_below(
         seen.add(real)
         if time.monotonic() > until:
             raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
-        mounted = mounted_in(real)
+        mounted = mounted_in(real, again)
+        again = False
         for one in entries(real):
             files += 1
             if skipped and one.name.endswith(skipped) and one.is_file(follow_symlinks=False):

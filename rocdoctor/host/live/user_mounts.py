@@ -48,6 +48,8 @@ class _Table:
     users: Mapping[int, int]
     by_mount: Mapping[int, int]
     by_point: Mapping[str, int]
+    told: frozenset[int] = frozenset()
+    """Numbers that mountinfo tells; empty where each file of such a file system has one of these."""
 
     def of(self, mount: int | None, path: str) -> int | None:
         """The file system of a mount, else of the longest mount point that a real path lies at or below."""
@@ -96,8 +98,13 @@ def _users(mounts: Iterable[_Mount]) -> dict[int, int]:
 def _table(mountinfo: str) -> _Table:
     mounts = list(_mounts(mountinfo))
     users = _users(mounts)
-    by_mount = {one.number: one.device for one in mounts} if users else {}
-    return _Table(users, by_mount, {one.point: one.device for one in mounts} if users else {})
+    if not users:
+        return _Table({}, {}, {})
+    devices = {one.number: one.device for one in mounts}
+    # Only what is on no one device may have further numbers, and FUSE has none.
+    further = any(one.device in users and not os.major(one.device) and not _FUSE.match(one.kind) for one in mounts)
+    told = frozenset(devices.values()) if further else frozenset[int]()
+    return _Table(users, devices, {one.point: one.device for one in mounts}, told)
 
 
 class UserMounts:
@@ -118,14 +125,17 @@ class UserMounts:
         """
         table = self._table()
         user = table.users.get(status.st_dev)
-        if user is not None or SOMEBODY not in table.users.values():  # FUSE has the number that mountinfo tells
+        if user is not None or not table.told or status.st_dev in table.told:
             return user
         device = table.of(*_mount_of(place, status))
         return None if device is None else table.users.get(device)
 
-    def names_in(self, folder: str) -> frozenset[str]:
-        """What stands in a folder and is the mount point of such a file system."""
-        table = self._table()
+    def names_in(self, folder: str, again: bool = True) -> frozenset[str]:
+        """What stands in a folder and is the mount point of such a file system.
+
+        ``again``: whether something was mounted since the last look is asked of the kernel, which costs a call.
+        """
+        table = self._table() if again else self._told
         if not table.users:
             return frozenset()
         points = [point for point, device in table.by_point.items() if device in table.users]

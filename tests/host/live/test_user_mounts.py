@@ -63,12 +63,12 @@ def _status(device: int, mode: int = 0o100644) -> os.stat_result:
 
 
 _SUBVOLUMES = """\
-21 1 0:30 /@ / rw,relatime shared:1 - btrfs /dev/sda2 rw
-22 21 0:30 /@home /home rw,relatime shared:2 - btrfs /dev/sda2 rw
-43 21 0:40 / /run/media/ann/a\\040disk rw,nosuid,nodev,relatime shared:9 - btrfs /dev/loop3 rw
+21 1 0:99930 /@ / rw,relatime shared:1 - btrfs /dev/sda2 rw
+22 21 0:99930 /@home /home rw,relatime shared:2 - btrfs /dev/sda2 rw
+43 21 0:99940 / /run/media/ann/a\\040disk rw,nosuid,nodev,relatime shared:9 - btrfs /dev/loop3 rw
 44 43 8:33 / /run/media/ann/a\\040disk/ours rw,relatime shared:9 - ext4 /dev/sdc1 rw
-45 21 0:40 /lib /opt/lib rw,relatime - btrfs /dev/loop3 rw
-46 21 0:39 / /srv/x rw,nosuid - fuse.x x rw,user_id=1000
+45 21 0:99940 /lib /opt/lib rw,relatime - btrfs /dev/loop3 rw
+46 21 0:99939 / /srv/x rw,nosuid - fuse.x x rw,user_id=1000
 """
 
 
@@ -88,7 +88,9 @@ def test_a_subvolume_is_of_the_mount_that_holds_it(tmp_path: Path, place: str, e
     """Its number stands nowhere in mountinfo: 42 in the report of Red Hat 711881."""
     told = tmp_path / "mountinfo"
     told.write_text(_SUBVOLUMES)
-    assert UserMounts(str(told)).user(_status(42), place) == expected
+    mounts = UserMounts(str(told))
+    assert mounts.user(_status(99942), place) == expected
+    assert mounts.user(_status(os.makedev(8, 33)), place) is None, "a number that mountinfo tells needs no look"
 
 
 def test_the_mount_is_asked_before_the_path(tmp_path: Path) -> None:
@@ -99,14 +101,14 @@ def test_the_mount_is_asked_before_the_path(tmp_path: Path) -> None:
         if number is None:
             pytest.skip("a kernel that does not tell")
         told = tmp_path / "mountinfo"
-        told.write_text(f"{_SUBVOLUMES}{number[1]} 21 0:40 / /run/media/ann/b rw,nosuid - btrfs /dev/loop3 rw\n")
+        told.write_text(f"{_SUBVOLUMES}{number[1]} 21 0:99940 / /run/media/ann/b rw,nosuid - btrfs /dev/loop3 rw\n")
         mounts = UserMounts(str(told))
         assert mounts.user(_status(1 << 40), descriptor) == SOMEBODY
         status = os.stat(tmp_path)
         assert mounts.user(status, tmp_path) == SOMEBODY
         (tmp_path / "link").symlink_to("/proc/self")
         assert mounts.user(os.lstat(tmp_path / "link"), tmp_path / "link") == SOMEBODY
-        told.write_text(f"{_SUBVOLUMES}{number[1]} 21 0:77 / /srv/y rw - btrfs /dev/loop4 rw\n")
+        told.write_text(f"{_SUBVOLUMES}{number[1]} 21 0:99977 / /srv/y rw - btrfs /dev/loop4 rw\n")
         assert UserMounts(str(told)).user(status, tmp_path) is None
     finally:
         os.close(descriptor)
