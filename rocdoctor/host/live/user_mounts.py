@@ -15,7 +15,7 @@ import re
 import select
 import stat
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TextIO, TypeAlias
 
@@ -79,12 +79,8 @@ def mounted_by_users(mountinfo: str) -> dict[int, int]:
 
     What the root folder is on is left out: there is nothing beyond it that could be kept from anybody.
     """
-    return _users(_mounts(mountinfo))
-
-
-def _users(mounts: Iterable[_Mount]) -> dict[int, int]:
     found: dict[int, int] = {}
-    for one in mounts:
+    for one in _mounts(mountinfo):
         user = _USER.search(one.of_kind) if _FUSE.match(one.kind) else None
         if one.point == "/":
             found[one.device] = 0
@@ -96,10 +92,10 @@ def _users(mounts: Iterable[_Mount]) -> dict[int, int]:
 
 
 def _table(mountinfo: str) -> _Table:
-    mounts = list(_mounts(mountinfo))
-    users = _users(mounts)
+    users = mounted_by_users(mountinfo)
     if not users:
         return _Table({}, {}, {})
+    mounts = list(_mounts(mountinfo))
     devices = {one.number: one.device for one in mounts}
     # Only what is on no one device may have further numbers, and FUSE has none.
     further = any(one.device in users and not os.major(one.device) and not _FUSE.match(one.kind) for one in mounts)
