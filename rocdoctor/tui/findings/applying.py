@@ -100,13 +100,22 @@ def carry_out(prepared: Prepared, place: TargetMachine) -> AppliedFix:
     try:
         with alone(place.state, place.uid):
             journal = Journal.make(place.state, place.root)
-            results = apply(prepared.work.steps, prepared.offer.check, place, journal)
+            results, whole = _applied(prepared, place, journal)
     except Refused as refused:
         return AppliedFix((Done(False, str(refused)),))
     work = prepared.work
     folder = journal.folder if journal.entries else None
-    undoable = any(one.ok for one in results) and bool(told_back(journal, place))
+    # What broke off halfway may have changed something: the journal tells what there is to take back.
+    undoable = (any(one.ok for one in results) or not whole) and bool(told_back(journal, place))
     return AppliedFix(tuple(results), folder, effect_words(work), work.effective == "now", undoable)
+
+
+def _applied(prepared: Prepared, place: TargetMachine, journal: Journal) -> tuple[list[Done], bool]:
+    """(what came of each step, whether it went on to the end)."""
+    try:
+        return apply(prepared.work.steps, prepared.offer.check, place, journal), True
+    except Exception as error:  # what was done until then is in the journal, and can be taken back
+        return [Done(False, f"it broke off: {type(error).__name__}: {error}")], False
 
 
 def question_back(folder: Path, place: TargetMachine) -> str:
