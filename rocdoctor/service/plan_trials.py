@@ -71,10 +71,11 @@ def _kept(path: Path) -> list[dict[str, Any]]:
     try:
         with open_regular(path) as stream:
             status = os.fstat(stream.fileno())
+            owner = owner_of(status, stream.fileno())
             data = stream.read(_MOST_BYTES + 1)
     except FileNotFoundError:
         return []
-    if owner_of(status) not in (0, _user()) or status.st_mode & 0o022:
+    if owner not in (0, _user()) or status.st_mode & 0o022:
         raise OSError(errno.EPERM, "it belongs to somebody else, or others can write it", str(path))
     if len(data) > _MOST_BYTES:
         raise OSError(errno.EFBIG, f"larger than {_MOST_BYTES} bytes", str(path))

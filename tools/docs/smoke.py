@@ -128,14 +128,16 @@ the same estimate says of the same depths.
 
 - The whole plan is the straight line through both depths, since all layers are alike. 5 % stay open (2 % where all
   layers ran): fragments of the allocator do not grow evenly. Data, checkpoints and evaluation are not in it.
-- What was measured is kept in `~/.local/state/rocdoctor/trials.json` (or under `$XDG_STATE_HOME`). The next `recommend`
-  and `estimate` for this GPU use it and say so, with the day. Delete the file to forget it.
+- What was measured is kept in `~/.local/state/rocdoctor/trials.json` (or under `$XDG_STATE_HOME`; root's always in its
+  home). The next `recommend` and `estimate` by the same user for this GPU use it and say so, with the day. The last 16
+  plans of a GPU and the last 16 GPUs stay. A file that others can write is not used. Delete it to forget.
 - For the plan that ran, it takes the place of the estimate. Other plans of its kind (framework, precision, method,
   compiled or not) are only said to need more, never less. Speeds of all plans on this GPU are scaled.
-- Not kept: a run on the CPU in place of GPUs, with a smaller vocabulary, with ranks that are not alike, or so small
-  that a process differs more from the next.
+- Not kept: a run on the CPU in place of GPUs, with a smaller vocabulary, with ranks that are not alike, beside others
+  that held memory of a GPU, or so small that a process differs more from the next.
 - A rank out of memory is named with the part of the step and what the plan predicted; a rank that hangs as in any mode.
 - A plan for another number or kind of GPUs is refused. `--device cpu` tries its memory alone, with processes.
+  What would take the CPU too long is not tried: you read how many minutes it would take.
 - Megatron-LM, DeepSpeed, experts, pipelines, context parallelism, 4-bit weights and 8-bit products are not tried: torch
   alone does not show what they take.
 
