@@ -116,7 +116,7 @@ def test_root_keeps_its_own_whatever_the_environment_of_its_caller_says(monkeypa
 
 def _spoilt(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if how == "of another user":
-        monkeypatch.setattr(plan_trials, "owner_of", lambda status: 4711)
+        monkeypatch.setattr(plan_trials, "owner_of", lambda status, place: 4711)
     elif how == "others may write":
         path.chmod(0o620)
     elif how == "too large":
