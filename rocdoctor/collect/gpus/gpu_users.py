@@ -1,7 +1,8 @@
 """Which processes use which GPU at this moment, and how much of its memory each holds.
 
 KFD keeps ``/sys/class/kfd/kfd/proc/PID/vram_GPUID``, the bytes that a process has allocated on a GPU, and reading it
-asks the kernel alone, so it wakes no GPU (torvalds/linux, drivers/gpu/drm/amd/amdkfd/kfd_process.c, read 2026-11-28).
+asks the kernel alone, so it wakes no GPU (ROCm/amdgpu, drivers/gpu/drm/amd/amdkfd/kfd_process.c, read 2026-11-28). PID
+is the number on the host. What newer drivers list below PID/context_N is not counted: it holds that much at least.
 nvidia-smi lists processes by itself. Names and ages come from the open device nodes.
 """
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 # ProcessGroupNCCL.cpp of torch (``WorkNCCL::checkTimeout`` and the watchdog), for NCCL and RCCL alike: a rank whose
 # collective took longer than the time allowed ends itself, and that is every rank but the one that did not come.
 _WAITED = ("watchdog caught collective operation timeout",)
-# What libraries of other ranks that have ended leave behind (NCCLUtils.hpp of torch, ``ncclRemoteError``).
+# What libraries of other ranks that have ended leave behind: NCCLUtils.cpp of torch and ncclGetErrorString of nccl, as
+# messages_ranks.yaml has them.
 _LOST = ("ncclremoteerror", "remote process exited")
 # The words of cudaErrorECCUncorrectable; torch prints them after "CUDA error: ".
 _HARDWARE = ("uncorrectable ecc error",)
-# runtime.cpp of ROCR-Runtime (``VMFaultHandler``, ``HwExceptionHandler``, queue errors); CUDA's by torch's own words.
+# As programs on ROCm print them (messages.yaml has the sources); CUDA's by torch's own words.
 _FAULTS = (
     "memory access fault by gpu",
     "hw exception by gpu",

@@ -12,14 +12,15 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# MIOpen: include/miopen/config.h.in and "Kernel cache" of its documentation; Triton: python/triton/knobs.py; comgr: its
-# README (AMD_COMGR_CACHE_DIR). Variable, and the folder below the home where it is not set.
+# Variable, and the folder below the home where it is not set. ROCm/MIOpen docs/conceptual/cache.rst and perfdb.rst;
+# triton-lang/triton python/triton/knobs.py; comgr's comgr-env.h (below $XDG_CACHE_HOME where that is set); all read
+# 2026-11-28. Inductor's lies in the folder for temporary files, under a name of the user: only the variable tells.
 _CACHES = (
     ("MIOPEN_CUSTOM_CACHE_DIR", ".cache/miopen"),
     ("MIOPEN_USER_DB_PATH", ".config/miopen"),
     ("TRITON_CACHE_DIR", ".triton/cache"),
     ("TORCHINDUCTOR_CACHE_DIR", ""),
-    ("AMD_COMGR_CACHE_DIR", ".cache/comgr"),
+    ("AMD_COMGR_CACHE_DIR", ".cache/comgr_cache"),
 )
 # Files come all the time while kernels are compiled: when the last came long ago, something else is waited for.
 _RECENT_SHARE = 1 / 3

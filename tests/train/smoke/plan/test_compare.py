@@ -16,20 +16,9 @@ from rocdoctor.train.smoke.plan.compare import Compared, compared, corrected, re
 from rocdoctor.train.smoke.plan.depths import guess
 from rocdoctor.train.smoke.plan.order import cut
 from rocdoctor.train.smoke.run import request
+from tests.report.trial_kit import GIB, SPEC
 
 DAY = "2026-11-28"
-GIB = 2.0**30
-SPEC: dict[str, Any] = {
-    "model": "llama-3-8b",
-    "gpu": "MI300X",
-    "gpus": 2,
-    "seq": 4096,
-    "micro_batch": 2,
-    "parallel": {"fsdp": 2},
-    "framework": "fsdp2",
-    "recompute": "full",
-    "precision": "bf16",
-}
 
 
 def _result(
