@@ -28,6 +28,7 @@ def train(context: Context) -> None:
     """Build, warm up, measure, tell."""
     order = context.options
     if context.device.type == "cpu":
+        _give_back_what_is_freed()
         context.mark("loading kernels")  # the process grows by their code: before the measurement, not in it
         small = PlanModel(context, {**order, "batch": 1, "seq": _FEW}, 1).divided()
         PlanSteps(context, small).run()
@@ -63,9 +64,6 @@ class Gauge:
         if context.device.type == "cuda":
             context.torch.cuda.reset_peak_memory_stats(context.device)
         else:
-            # Freed blocks go back to the system at once, so that the process's peak is what was alive at once.
-            with contextlib.suppress(OSError, AttributeError):
-                ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 16)
             with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
                 stream.write("5")  # VmHWM begins anew (linux Documentation/filesystems/proc.rst)
             self.before = _status("VmRSS")
@@ -93,10 +91,22 @@ def _status(name: str) -> int:
     return 0
 
 
+def _give_back_what_is_freed() -> None:
+    """Freed blocks go back to the system at once, so that the process's peak is what was alive at once.
+
+    A threshold that is set no longer grows with the blocks that are freed (glibc, mallopt(3), M_MMAP_THRESHOLD).
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 16)
+
+
 def _emptied(context: Context) -> None:
     gc.collect()
     if context.device.type == "cuda":
         context.torch.cuda.empty_cache()
+    else:  # what is free but still the process's would be used again, and would not count as growth
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 class PlanSteps:

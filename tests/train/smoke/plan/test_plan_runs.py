@@ -79,7 +79,7 @@ def test_out_of_memory_names_rank_part_and_what_was_predicted() -> None:
 
 
 def test_a_rank_that_stays_away_is_named_after_the_deadline() -> None:
-    found = tried(spec(), "sleep", 0, limit_s=15.0)
+    found = tried(spec(), "sleep", 0, limit_s=8.0)
     assert found.state == "crashed"
     assert found.lost is not None
     assert found.lost.named == (0,)
