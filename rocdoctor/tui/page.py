@@ -20,6 +20,7 @@ from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
 from rocdoctor.tui.style import RISK
+from rocdoctor.tui.widgets.key_line import KeyLine
 
 SMALLEST = (60, 16)
 _NARROW = 100
@@ -135,7 +136,7 @@ class Page(Screen[None]):
         with Container(id="body"):
             yield from self.body()
         yield Static("", id="too-small", markup=False)
-        footer = Footer(show_command_palette=False)
+        footer = KeyLine(show_command_palette=False)
         footer.compact = self.app.size.width < _USUAL
         yield footer
 
