@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -42,6 +43,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--update-golden`` writes the stored reports anew; read the difference before you commit it."""
     parser.addoption("--update-golden", action="store_true", help="rewrite the reports in tests/golden")
+
+
+# A worker keeps what it collected and has loaded; its ranks, and programs that are started, come on top.
+_WORKER_BYTES = 2 << 30
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores, as far as memory goes: a third of the time is waiting for others."""
+    cores = psutil.Process().cpu_affinity() or [0]
+    return max(1, min(len(cores) + (len(cores) + 1) // 2, psutil.virtual_memory().available // _WORKER_BYTES))
 
 
 def pytest_collection_finish() -> None:
