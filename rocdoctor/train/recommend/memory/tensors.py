@@ -9,13 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
-from typing import Literal
+from typing import Literal, Protocol
 
-from rocdoctor.train.recommend.model.shapes import Kind, counted_parameters
-from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.model.layout import Parallel
+from rocdoctor.train.recommend.model.shapes import Kind, Model, counted_parameters
 
 UnitName = Literal["embedding", "layer", "head"]
+
+
+class HeldBy(Protocol):
+    """What of a configuration decides which tensors a rank holds."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def parallel(self) -> Parallel: ...
+    @property
+    def method(self) -> Literal["full", "lora", "qlora"]: ...
+    @property
+    def lora_rank(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    model: Model
+    parallel: Parallel
+    method: Literal["full", "lora", "qlora"]
+    lora_rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +70,7 @@ def total(units: Iterable[Unit], trained: bool = False) -> int:
     return sum(unit.count * sum(one.count for one in unit.tensors if one.trained or not trained) for unit in units)
 
 
-def _rows(work: Work, rows: int, columns: int, bias: bool) -> list[Tensor]:
+def _rows(work: HeldBy, rows: int, columns: int, bias: bool) -> list[Tensor]:
     """A projection that is cut by its outputs."""
     rows = -(-rows // work.parallel.tp)
     base = Tensor((rows, columns), trained=work.method == "full", whole=False, linear=True)
@@ -58,7 +80,7 @@ def _rows(work: Work, rows: int, columns: int, bias: bool) -> list[Tensor]:
     return made
 
 
-def _columns(work: Work, rows: int, columns: int, bias: bool) -> list[Tensor]:
+def _columns(work: HeldBy, rows: int, columns: int, bias: bool) -> list[Tensor]:
     """A projection that is cut by its inputs; its bias is whole."""
     columns = -(-columns // work.parallel.tp)
     base = Tensor((rows, columns), trained=work.method == "full", whole=False, linear=True)
@@ -68,16 +90,16 @@ def _columns(work: Work, rows: int, columns: int, bias: bool) -> list[Tensor]:
     return made
 
 
-def _small(work: Work, *counts: int) -> list[Tensor]:
+def _small(work: HeldBy, *counts: int) -> list[Tensor]:
     return [Tensor((one,), trained=work.method == "full") for one in counts if one]
 
 
-def norm_tensors(work: Work, width: int) -> list[Tensor]:
+def norm_tensors(work: HeldBy, width: int) -> list[Tensor]:
     """Weight of a norm, and its bias where it has one."""
     return _small(work, width, width if work.model.norm_bias else 0)
 
 
-def _attention(work: Work) -> list[Tensor]:
+def _attention(work: HeldBy) -> list[Tensor]:
     model = work.model
     h, latent, bias = model.hidden, model.latent, model.bias or model.attn_bias
     if latent is None:
@@ -98,13 +120,13 @@ def _attention(work: Work) -> list[Tensor]:
     return found
 
 
-def _mlp(work: Work, width: int, bias: bool) -> list[Tensor]:
+def _mlp(work: HeldBy, width: int, bias: bool) -> list[Tensor]:
     h = work.model.hidden
     up = [one for _ in range(2 if work.model.gated else 1) for one in _rows(work, width, h, bias)]
     return [*up, *_columns(work, h, width, bias)]
 
 
-def _experts(work: Work) -> list[Tensor]:
+def _experts(work: HeldBy) -> list[Tensor]:
     model, plan = work.model, work.parallel
     count, width = model.experts // plan.ep, -(-model.expert_ffn // plan.tp)
     full, ups = work.method == "full", 2 if model.gated else 1
@@ -118,7 +140,7 @@ def _experts(work: Work) -> list[Tensor]:
     return found + _small(work, model.experts if model.bias else 0, model.experts if model.router_bias else 0)
 
 
-def layer(work: Work, kind: Kind) -> tuple[Tensor, ...]:
+def layer(work: HeldBy, kind: Kind) -> tuple[Tensor, ...]:
     """All tensors of one layer."""
     model = work.model
     norms = norm_tensors(work, model.hidden) * model.norms
@@ -126,7 +148,7 @@ def layer(work: Work, kind: Kind) -> tuple[Tensor, ...]:
     return (*norms, *_attention(work), *inner)
 
 
-def embedding(work: Work) -> tuple[Tensor, ...]:
+def embedding(work: HeldBy) -> tuple[Tensor, ...]:
     """The embedding, and what a given parameter count has beyond the shapes: learned positions."""
     model, full = work.model, work.method == "full"
     found = [Tensor((-(-model.vocab // work.parallel.tp), model.hidden), trained=full, whole=False)]
@@ -134,7 +156,7 @@ def embedding(work: Work) -> tuple[Tensor, ...]:
     return (*found, *_small(work, beyond if beyond > 0 else 0))
 
 
-def head(work: Work, tied: bool) -> tuple[Tensor, ...]:
+def head(work: HeldBy, tied: bool) -> tuple[Tensor, ...]:
     """The last norm, and the head where it is a matrix of its own on this rank."""
     model = work.model
     norm = norm_tensors(work, model.hidden)
@@ -144,7 +166,7 @@ def head(work: Work, tied: bool) -> tuple[Tensor, ...]:
     return (*norm, Tensor(shape, trained=work.method == "full", whole=False))
 
 
-def holders(work: Work) -> tuple[int, ...]:
+def holders(work: HeldBy) -> tuple[int, ...]:
     """The rank of the pipeline that holds each stage: round and round, or down and up again for V schedules."""
     plan = work.parallel
     if plan.schedule in {"zbv", "v-half", "v-min"} and plan.pp > 1:
@@ -152,7 +174,7 @@ def holders(work: Work) -> tuple[int, ...]:
     return tuple(range(plan.pp)) * plan.chunks
 
 
-def layers_held(work: Work, rank: int) -> tuple[tuple[Kind, int], ...]:
+def layers_held(work: HeldBy, rank: int) -> tuple[tuple[Kind, int], ...]:
     """Layers of a rank of the pipeline by kind; they are cut among all stages as evenly as they go."""
     own, model = holders(work), work.model
     found: dict[Kind, int] = {}
@@ -164,8 +186,13 @@ def layers_held(work: Work, rank: int) -> tuple[tuple[Kind, int], ...]:
     return tuple(found.items())
 
 
-def units(work: Work, rank: int) -> tuple[Unit, ...]:
+def units(work: HeldBy, rank: int) -> tuple[Unit, ...]:
     """What a rank of the pipeline holds: the embedding, layers by kind, and norm and head."""
+    return _units(_Held(work.model, work.parallel, work.method, work.lora_rank), rank)
+
+
+@lru_cache(maxsize=4096)  # a search asks for the same division with many batches and kinds of recomputation
+def _units(work: _Held, rank: int) -> tuple[Unit, ...]:
     own = holders(work)
     first, last = own[0] == rank, own[-1] == rank
     found = [Unit("embedding", embedding(work))] if first else []

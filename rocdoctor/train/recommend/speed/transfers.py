@@ -40,14 +40,16 @@ class Transfer:
 
 def transfers(work: Work, rank: int = 0) -> tuple[Transfer, ...]:
     """What a rank of pipeline place ``rank`` takes part in; groups of one rank and empty payloads are left out."""
-    own = units(work, rank)
-    every = (
-        *_states(work, own),
-        *_tensor(work, own, rank),
-        *_experts(work, own),
-        *_context(work, own),
-        *_pipeline(work, rank),
-    )
+    plan, own = work.parallel, units(work, rank)
+    every = list(_states(work, own))
+    if plan.tp > 1:
+        every += _tensor(work, own, rank)
+    if plan.ep > 1:
+        every += _experts(work, own)
+    if plan.cp > 1:
+        every += _context(work, own)
+    if plan.pp > 1:
+        every += _pipeline(work, rank)
     return tuple(one for one in every if one.ranks > 1 and one.total)
 
 
