@@ -27,10 +27,14 @@ def _measured(found: Outcome) -> tuple[float, ...]:
     ("changes", "least_bytes"),
     [
         ({}, 20.0 * PARAMETERS),  # weights, gradients, two moments, and the buckets
-        ({"parallel": {"dp": 2, "zero": 1}}, 16.0 * PARAMETERS),  # half of the moments
-        (FSDP2, 8.0 * PARAMETERS),  # weights, gradients and moments, halved
+        # half of the moments
+        pytest.param({"parallel": {"dp": 2, "zero": 1}}, 16.0 * PARAMETERS, marks=pytest.mark.heavy),
+        # weights, gradients and moments, halved
+        pytest.param(FSDP2, 8.0 * PARAMETERS, marks=pytest.mark.heavy),
         ({**FSDP2, "recompute": "full", "grad_accum": 2}, 8.0 * PARAMETERS),
-        ({"framework": "fsdp2", "parallel": {"tp": 2, "fsdp": 1}}, 8.0 * PARAMETERS),
+        pytest.param(
+            {"framework": "fsdp2", "parallel": {"tp": 2, "fsdp": 1}}, 8.0 * PARAMETERS, marks=pytest.mark.heavy
+        ),
         ({"method": "lora", "fused_ce": "liger"}, 2.0 * PARAMETERS),
         ({"gpus": 1, "parallel": {"dp": 1}, "optimizer": "sgd"}, 8.0 * PARAMETERS),
     ],

@@ -52,7 +52,9 @@ def test_each_gpu_gets_a_rank_on_nccl_as_a_job_would(tmp_path: Path) -> None:
         pytest.param({"ROCR_VISIBLE_DEVICES": "4,6,7"}, [4, 6, 7], marks=pytest.mark.heavy),
         ({"ROCR_VISIBLE_DEVICES": "4,6,7", "HIP_VISIBLE_DEVICES": "2,0"}, [7, 4]),
         pytest.param({"CUDA_VISIBLE_DEVICES": "3,2"}, [3, 2], marks=pytest.mark.heavy),
-        ({"HIP_VISIBLE_DEVICES": "2,9,3", "ROCR_VISIBLE_DEVICES": "0,1,2,3,4"}, [2]),
+        pytest.param(
+            {"HIP_VISIBLE_DEVICES": "2,9,3", "ROCR_VISIBLE_DEVICES": "0,1,2,3,4"}, [2], marks=pytest.mark.heavy
+        ),
     ],
 )
 def test_masks_choose_among_gpus_and_the_report_says_so(
@@ -74,6 +76,7 @@ def test_a_mask_that_hides_all_gpus_is_told_where_the_cpu_is_tested_instead(tmp_
     assert run.notes == ("torch sees no GPU: ROCR_VISIBLE_DEVICES=0, HIP_VISIBLE_DEVICES=3 may hide all of them",)
 
 
+@pytest.mark.heavy
 def test_a_mig_part_is_chosen_by_its_uuid(tmp_path: Path) -> None:
     parts = [
         {
@@ -137,7 +140,13 @@ def test_copies_reach_each_pair_once_and_what_they_leave_goes_with_their_ranks(t
 
 
 @pytest.mark.parametrize(
-    ("pairs", "named"), [([[0, 1]], (0, 1)), ([[1, 0], [2, 1]], (1,)), ([[0, 1], [2, 3]], ())], ids=str
+    ("pairs", "named"),
+    [
+        pytest.param([[0, 1]], (0, 1), marks=pytest.mark.heavy),
+        ([[1, 0], [2, 1]], (1,)),
+        pytest.param([[0, 1], [2, 3]], (), marks=pytest.mark.heavy),
+    ],
+    ids=str,
 )
 def test_a_copy_that_comes_back_wrong_accuses_no_healthy_end_alone(
     tmp_path: Path, pairs: list[list[int]], named: tuple[int, ...]
@@ -148,6 +157,7 @@ def test_a_copy_that_comes_back_wrong_accuses_no_healthy_end_alone(
     assert "copy from GPU" in found.message and "1 of 1048576 values differ" in found.message
 
 
+@pytest.mark.heavy
 def test_gpus_of_others_are_left_alone(tmp_path: Path) -> None:
     machine = StandIn(tmp_path, gpus_of("mi300x-8gpu"))
     (run,) = machine.run(Request(modes=("copies",), world=2))
@@ -180,7 +190,9 @@ def test_products_are_tried_with_tf32_too_as_many_jobs_allow_it(tmp_path: Path) 
     assert "TF32 allowed" in found.message
 
 
-@pytest.mark.parametrize(("slower", "words"), [(1.0, ""), (3.0, "takes 3.0 times as long")])
+@pytest.mark.parametrize(
+    ("slower", "words"), [pytest.param(1.0, "", marks=pytest.mark.heavy), (3.0, "takes 3.0 times as long")]
+)
 def test_a_gpu_slower_than_its_equals_is_said(tmp_path: Path, slower: float, words: str) -> None:
     gpus = gpus_of("mi300x-8gpu")[:3]
     (run,) = StandIn(tmp_path, [*gpus[:2], {**gpus[2], "slower": slower}]).run(Request(modes=("compute",)))
@@ -189,6 +201,7 @@ def test_a_gpu_slower_than_its_equals_is_said(tmp_path: Path, slower: float, wor
     assert (f"rank 2 (GPU {gpus[2]['pci']}) {words}" in said) if words else not said
 
 
+@pytest.mark.heavy
 def test_pace_is_left_out_where_its_product_does_not_fit(tmp_path: Path) -> None:
     (run,) = StandIn(tmp_path, [dict(one, memory_bytes=64 << 20) for one in gpus_of("mi300x-8gpu")[:2]]).run(
         Request(modes=("compute",))

@@ -21,14 +21,14 @@ pytest.importorskip("torch")
     ("fault", "layer", "words"),
     [
         ("sigkill", "", "SIGKILL) from outside: by the kernel when memory ran out"),
-        ("sigterm", "", "(SIGTERM) from outside: by somebody"),
-        ("sigsegv", "framework", "SIGSEGV"),
+        pytest.param("sigterm", "", "(SIGTERM) from outside: by somebody", marks=pytest.mark.heavy),
+        pytest.param("sigsegv", "framework", "SIGSEGV", marks=pytest.mark.heavy),
         ("sigstop", "configuration", "stopped"),
-        ("exit-0", "framework", "exit status 0 before the test was done"),
+        pytest.param("exit-0", "framework", "exit status 0 before the test was done", marks=pytest.mark.heavy),
         ("sleep", "framework", "gave no answer"),
-        ("error", "framework", "expected a tensor of 3 dimensions"),
+        pytest.param("error", "framework", "expected a tensor of 3 dimensions", marks=pytest.mark.heavy),
         ("out-of-memory", "configuration", "memory"),
-        ("wrong-size", "framework", "rank 1 entered all_reduce float32[1000]"),
+        pytest.param("wrong-size", "framework", "rank 1 entered all_reduce float32[1000]", marks=pytest.mark.heavy),
         ("wrong-order", "framework", "rank 1 entered broadcast"),
         ("skipped-collective", "framework", "left out a collective"),
     ],
@@ -50,7 +50,10 @@ def test_a_rank_that_only_comes_late_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGSTOP, "is stopped (a signal or a debugger)"), (signal.SIGKILL, "ended by signal 9")],
+    [
+        (signal.SIGSTOP, "is stopped (a signal or a debugger)"),
+        pytest.param(signal.SIGKILL, "ended by signal 9", marks=pytest.mark.heavy),
+    ],
 )
 def test_a_server_that_is_stopped_or_killed_is_no_fault_of_a_rank(number: signal.Signals, words: str) -> None:
     with Pool(sys.executable) as pool:

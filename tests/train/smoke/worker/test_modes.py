@@ -50,7 +50,12 @@ def test_no_mode_compares_by_a_number_that_has_no_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "fewer", "least"), [(1, 0, 20), (2, 1, 7), pytest.param(4, 3, 3, marks=pytest.mark.heavy)]
+    ("world", "fewer", "least"),
+    [
+        (1, 0, 20),
+        pytest.param(2, 1, 7, marks=pytest.mark.heavy),
+        pytest.param(4, 3, 3, marks=pytest.mark.heavy),
+    ],
 )
 def test_what_a_mode_compares_by_is_what_it_tells(world: int, fewer: int, least: int) -> None:
     """Each mode is run by the fewest ranks that can, and every number that it compares by is looked for."""
