@@ -143,7 +143,7 @@ def reason_of(name: str, entry: Mapping[str, Any], figures: Completed, machine: 
     """The likely reason and its root cause, from what was seen meanwhile; empty when nothing explains it."""
     busy = _of(figures, "busy_before_percent", entry)
     if busy is not None:
-        return f"The GPU was {busy['value']:g} % busy before the measurement: another program uses it.", ""
+        return f"The GPU was {busy['value']:g} % busy before the measurement: something else uses it.", ""
     gpu = gpu_of(entry, machine)
     if name.startswith(("host_", "device_to_")) and entry.get("link") not in ("xgmi", "nvlink"):
         found = _link_reason(entry, figures)

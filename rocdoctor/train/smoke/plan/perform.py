@@ -21,7 +21,7 @@ from rocdoctor.train.smoke.plan.depths import STEPS, WARM, depths, seconds
 from rocdoctor.train.smoke.plan.order import order, refusal
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD, PlanError
-from rocdoctor.train.smoke.run.runner import RunSetting, Told
+from rocdoctor.train.smoke.run.runner import RunSetting, Told, ended
 from rocdoctor.train.smoke.worker.plan_step import NAME
 
 # Of what is free; the rest is for the server, for loaded libraries and for whoever else works here.
@@ -138,18 +138,7 @@ def run_plan(
         tell("done", title, -1, found.state)
         if found.state != "pass":
             break
-    pool.stop_ranks()
-    return SmokeRun(
-        setting.world,
-        setting.backend,
-        setting.device,
-        pool.hello["torch"],
-        time.monotonic() - began,
-        tuple(results),
-        setting.untested,
-        (),
-        pool.peak_memory_bytes,
-    )
+    return ended(pool, setting, began, results)
 
 
 def _wait_s(work: Work, share: float | None) -> float:

@@ -102,6 +102,13 @@ def run_modes(
                 up = False
         results.append(found)
         tell("done", mode.name, -1, found.state)
+    return ended(pool, setting, began, results, (*notes, *setting.notes))
+
+
+def ended(
+    pool: Ranks, setting: RunSetting, began: float, results: Sequence[ModeResult], notes: tuple[str, ...] = ()
+) -> SmokeRun:
+    """The record of a run that began at ``began`` (of ``time.monotonic``); its ranks are stopped."""
     pool.stop_ranks()
     return SmokeRun(
         setting.world,
@@ -111,7 +118,7 @@ def run_modes(
         time.monotonic() - began,
         tuple(results),
         setting.untested,
-        (*notes, *setting.notes),
+        notes,
         pool.peak_memory_bytes,
     )
 
