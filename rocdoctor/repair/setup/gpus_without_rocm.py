@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rocdoctor.insight.gpus.presence import kfd_path
-from rocdoctor.insight.gpus.rocm_packages import has_packages
+from rocdoctor.insight.gpus.rocm_packages import has_packages, torch_serves
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
-from rocdoctor.knowledge.gpus.gfx import chip_of_device, gfx_target
+from rocdoctor.knowledge.gpus.gfx import chip_of_device
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.plan import Step
@@ -55,7 +55,7 @@ def without_rocm(situation: Situation) -> WithoutRocm | None:
         return None
     facts = [gpu.gfx if isinstance(gpu.gfx, Known) else gpu.pci_id for gpu in situation.amd_able]
     evidence = tuple(cite(fact) for fact in facts if isinstance(fact, Known))[:1]
-    wheel = all((target := gfx_target(gfx)) is not None and target.wheel_native for gfx in targets)
+    wheel = all(torch_serves(gfx) for gfx in targets)
     return WithoutRocm(f"No ROCm release in the tables has packages for {', '.join(targets)}.", evidence, wheel)
 
 
