@@ -12,6 +12,7 @@ from rocdoctor.collect.gpus.links import gpu_links
 from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, join, unknown_or
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
+from rocdoctor.knowledge.gpus.nvidia_chips import capability_of_device
 from rocdoctor.knowledge.lookup import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown, value_or
 from rocdoctor.model.facts import (
@@ -269,7 +270,7 @@ def _with_profile(gpu: Gpu) -> Gpu:
     profile = gpu_profile(gpu.vendor, device_id, revision, units, vram / 2**30 if vram else None)
     candidates: Sequence[Any] = [profile] if profile else gpu_candidates(gpu.vendor, device_id)
     if not candidates:
-        return _guess_integrated(gpu)
+        return _guess_integrated(_with_capability(gpu, device_id))
     source = Source(f"table profiles/{candidates[0].family}.yaml")
     changes: dict[str, Any] = {}
     targets = {one.gfx for one in candidates}
@@ -293,6 +294,14 @@ def _with_profile(gpu: Gpu) -> Gpu:
         why = Unknown("the driver lists shared memory for an integrated GPU, not memory of its own", "not-asked")
         changed = replace(changed, vram_bytes=why)
     return _guess_integrated(changed)
+
+
+def _with_capability(gpu: Gpu, device_id: str) -> Gpu:
+    """The compute capability of an NVIDIA chip that has no profile, where neither driver nor tool told it."""
+    found = capability_of_device(device_id) if gpu.vendor == "nvidia" else None
+    if found is None or isinstance(gpu.compute_capability, Known):
+        return gpu
+    return replace(gpu, compute_capability=Known(found, Source("table nvidia_chips.yaml")))
 
 
 def _told_by_kfd(fact: Fact[Any]) -> bool:
