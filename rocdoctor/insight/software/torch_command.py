@@ -66,7 +66,7 @@ def nvidia_release(machine: Machine, today: str = "") -> str:
     cards, there = of_vendor(machine, "nvidia"), driver_version(machine, "nvidia")
     if there or not cards or any(is_driven(gpu) is not False for gpu in cards):
         return there
-    route = nvidia_route(machine, today=today)
+    route = nvidia_route(machine, kernel=value_or(machine.kernel.release, ""), today=today)
     return route.least if isinstance(route, install.DriverRoute) else ""
 
 

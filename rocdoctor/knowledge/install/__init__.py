@@ -57,7 +57,13 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
 )
 from rocdoctor.knowledge.install.nvidia_servers import FabricManager, ended_branch, fabric_manager, has_switches
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists, pro_packages
-from rocdoctor.knowledge.install.processors import cuda_built_for, no_rocm_for, own_wheels, wheel_processors
+from rocdoctor.knowledge.install.processors import (
+    cuda_built_for,
+    no_rocm_for,
+    own_wheels,
+    unseen_jetson,
+    wheel_processors,
+)
 from rocdoctor.knowledge.install.registrations import Registration, registration
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install.schedulers import DevicePlugin, Gres, device_plugin, gres
@@ -192,6 +198,7 @@ __all__ = [
     "tables_day",
     "toolkit_steps",
     "training_targets",
+    "unseen_jetson",
     "weakest",
     "wheel",
     "wheel_processors",

@@ -116,11 +116,19 @@ def nvidia_driver(
     newest = bool(have) and have >= numbers(table["blackwell"]["from"])
     old = bool(have) and have < numbers(table["proprietary_below"]["below"])
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
-    if row is not None and "repository" in row:
+    if have and have < numbers(table["oldest"]["from"]) and (row is None or row["branch"] or "from" in row):
+        return Unknown(table["oldest"]["why"].format(capability=capability))
+    below = None
+    if row is not None and "from" in row:
         if not have:
-            return _undecided(f"the driver of {row['repository']} for {found.name}", row["from"])
+            return _undecided(f"the driver of {row.get('repository', found.name)} for {found.name}", row["from"])
         if arch != "x86_64" or have < numbers(row["from"]):
-            row = None  # of others only what was read
+            below, row = row.get("older"), None  # of others only what was read
+    if row is not None and "kernels" in row:
+        pair = next((two for part, two in row["kernels"].items() if part in kernel), None)
+        if pair is None:
+            return Unknown(row["other"])
+        row = {**row, "steps": [pair[0], *row["steps"]], "undo": [pair[1], *row["undo"]]}
     enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
     if server and enough and (own := server_driver(found, capability)) is not None:
         row, names = own
@@ -128,11 +136,11 @@ def nvidia_driver(
         ended = ended_branch(row["branch"], today)
         own_row = {**row, "steps": names}
         return _nvidia(found, own_row, why, kernel, secure_boot, ended, "packaged", "install_servers")
-    vendors = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
+    vendors = _of_vendor(table["closed" if old else "vendor"], found)
     # The archive's driver is the easier one, until its branch is at its end: then NVIDIA's own repository comes first.
     ended = ended_branch(row["branch"], today) if row is not None and row["branch"] else None
     # Of a GPU that nobody knows it is the safer one: the open module leaves those before Turing out.
-    if ended and vendors is not None and have and not old and arch == "x86_64":
+    if ended and vendors is not None and have and arch == "x86_64":
         enough = False
     if row is not None and enough:
         why = f"{found.name} has the driver in its own archive."
@@ -150,19 +158,31 @@ def nvidia_driver(
         risk = " ".join(one for one in (unsure, ended, row.get("risk")) if one) or None
         return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged")
     row = vendors
+    if old and row is None:
+        need = f"compute capability {capability} needs NVIDIA's proprietary module"
+        return Unknown(below or f"{need}, whose packages for {found.name} were not read")
     if row is None or arch != "x86_64":
         here = found.name if arch == "x86_64" else f"{found.name} on {arch}"
         return Unknown(f"the tables have no NVIDIA driver packages for {here}")
-    if old:
-        need = f"compute capability {capability} needs NVIDIA's proprietary module"
-        return Unknown(f"{need}, whose packages for {found.name} were not read")
     if not have and not server:  # servers have none that is so old
         return _undecided("the open module of NVIDIA's repository", table["proprietary_below"]["below"])
-    risk = None
-    why = f"NVIDIA's own repository has drivers for {found.key}." + (f" In the archive: {ended}" if ended else "")
-    if found.derived_from is not None:
+    whose = f"{row['repository']} has" if "repository" in row else "NVIDIA's own repository has"
+    why = f"{whose} drivers for {found.name if 'directories' in row else found.key}."
+    why += f" In the archive: {ended}" if ended else ""
+    risk = row.get("risk")
+    if found.derived_from is not None and "directories" not in row:
         risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
-    return _nvidia(found, row, why, kernel, secure_boot, risk, "dkms")
+    return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "signing" in row else "dkms")
+
+
+def _of_vendor(rows: Iterable[Any], found: Distribution) -> Any:
+    """The row of a distribution among those of a vendor's repositories, with its directory; None where it has none."""
+    row = next((one for one in rows if found.key in one["distributions"]), None)
+    if row is None or "directories" not in row:
+        return row
+    folders = row["directories"]
+    folder = folders.get(found.name, folders.get(found.id))
+    return None if folder is None else {**row, "nvdir": folder}
 
 
 def _undecided(what: str, least: str) -> Unknown:
@@ -185,8 +205,9 @@ def _nvidia(
     values = {**found.values, "nvdir": row.get("nvdir", "")} | kernel_values(kernel)
     boot: tuple[InstallStep, ...] = ()
     key = row.get("key")
+    signing = row.get("signing")
     # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
-    if secure_boot is not False and not found.key.startswith("ubuntu") and key is None:
+    if secure_boot is not False and not found.key.startswith("ubuntu") and key is None and signing is None:
         cert = load_table("install")["secure_boot"]["other"]["cert"]
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
     notes, without = boot_notes(boot), set[str]()
@@ -194,6 +215,7 @@ def _nvidia(
         without = {*(key["enrol"] if not secure_boot else ()), *(key["make"] if secure_boot is False else ())}
         enrolled = steps_of(table, [one for one in key["enrol"] if secure_boot], values)
         notes = boot_notes(enrolled) if secure_boot is not None else words(key["ask"])
+    notes += words(signing if secure_boot is not False else None) + words(row.get("note"))
     branch = row.get("branch")
     values |= {"branch": str(branch)} if branch else {}
     return DriverRoute(

@@ -24,6 +24,12 @@ def own_wheels(capability: str, arch: str) -> str:
     return str(row["alone_why"]).format(capability=capability) if capability in row.get("alone", ()) else ""
 
 
+def unseen_jetson(kernel: str, arch: str) -> str:
+    """What is said of a Jetson by its kernel, where no GPU was seen; "" for other machines. No full stop."""
+    tegra = arch == "aarch64" and str(load_table("install_nvidia")["tegra"]["kernel"]) in kernel
+    return str(load_table("install_torch")["aarch64"]["jetson"]) if tegra else ""
+
+
 def wheel_processors() -> Words:
     """The processors that the indexes have builds for."""
     return ("x86_64", "aarch64")

@@ -30,7 +30,8 @@ def remarks(situation: Situation) -> tuple[str, ...]:
     if not machine.gpus and not machine.gpus_complete and not situation.wsl:
         found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):
-        found.append("No GPU of AMD or NVIDIA is here: training runs on the CPU.")
+        jetson = install.unseen_jetson(situation.kernel, situation.arch) if not machine.gpus else ""
+        found.append(f"{jetson}." if jetson else "No GPU of AMD or NVIDIA is here: training runs on the CPU.")
     told = without_rocm(situation)
     if told is not None:
         gpu = situation.amd[0]
@@ -71,6 +72,9 @@ def _distribution(situation: Situation) -> list[str]:
         cards = support_said(situation, "distribution") if apart else ""  # nor on what it is judged by
         return [f"No vendor lists {named}: it is judged as {found.derived_from}, on which it is built. {cards}".strip()]
     if found.release_unnamed:
+        vendors = situation.nvidia_driver if situation.gpus("nvidia") and not situation.amd else None
+        if isinstance(vendors, install.DriverRoute) and vendors.table == "install_nvidia" and vendors.steps:
+            return []  # NVIDIA has packages for it
         return [
             f"No vendor lists {named}: only packages of its own archive are proposed, and torch wheels, which need "
             "none. A release that is listed (a long-term one) has more ways."

@@ -62,6 +62,8 @@ def wanted(situation: Situation) -> RequiredTorch | Unknown:
             return _under_windows(situation)
         if not machine.gpus_complete:
             return Unknown("which GPUs this machine has is not in this evidence")
+        if jetson := install.unseen_jetson(situation.kernel, situation.arch):
+            return Unknown(jetson)
         return RequiredTorch("cpu", "No GPU is on the bus, so torch computes on the CPU.")
     found = [one for one in (_amd(situation), _nvidia(situation)) if one is not None]
     usable = [one for one in found if isinstance(one, RequiredTorch) and one.backend != "cpu"]
