@@ -12,6 +12,7 @@ from rocdoctor.collect.gpus.links import gpu_links
 from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, join, unknown_or
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
+from rocdoctor.knowledge.gpus.cards_without_profile import older_card
 from rocdoctor.knowledge.gpus.nvidia_chips import capability_of_device
 from rocdoctor.knowledge.lookup import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown, value_or
@@ -262,7 +263,7 @@ def _filled(one: ComputeNode, two: ComputeNode) -> ComputeNode:
 def _with_profile(gpu: Gpu) -> Gpu:
     """What the device id alone tells, from the tables: the name, the gfx target, whether it is integrated."""
     if not isinstance(gpu.pci_id, Known):
-        return _guess_integrated(gpu)
+        return _guess_integrated(_with_capability_of_name(gpu))
     device_id = gpu.pci_id.value.split(":")[-1]
     revision = value_or(gpu.revision, None)
     units = value_or(gpu.compute_units, None)
@@ -302,6 +303,17 @@ def _with_capability(gpu: Gpu, device_id: str) -> Gpu:
     if found is None or isinstance(gpu.compute_capability, Known):
         return gpu
     return replace(gpu, compute_capability=Known(found, Source("table nvidia_chips.yaml")))
+
+
+def _with_capability_of_name(gpu: Gpu) -> Gpu:
+    """The compute capability of an NVIDIA GPU that a list shows by its name alone."""
+    if gpu.vendor != "nvidia" or isinstance(gpu.compute_capability, Known) or not isinstance(gpu.name, Known):
+        return gpu
+    named, older = profiles_by_name(gpu.name.value), older_card(gpu.name.value)
+    found = {one.compute_capability for one in named} or {older.compute_capability if older is not None else None}
+    table = f"profiles/{named[0].family}" if named else "older_cards"
+    told = found.pop() if len(found) == 1 else None
+    return gpu if told is None else replace(gpu, compute_capability=Known(told, Source(f"table {table}.yaml")))
 
 
 def _told_by_kfd(fact: Fact[Any]) -> bool:

@@ -56,6 +56,13 @@ def test_what_the_driver_asks_for_is_read() -> None:
     assert isinstance(first.fabric_status, Known) and first.fabric_status.value == "Success"
 
 
+def test_a_gpu_that_is_known_by_its_name_alone_has_the_capability_of_that_name() -> None:
+    for name, capability in (("NVIDIA A100-SXM4-80GB", "8.0"), ("Tesla K80", "3.7"), ("NVIDIA X1000", None)):
+        (gpu,) = _machine(table=f"GPU 0: {name} (UUID: GPU-aaaa)\n").gpus
+        told = gpu.compute_capability
+        assert (told.value if isinstance(told, Known) else None) == capability, name
+
+
 def test_links_find_their_gpu_by_uuid_although_they_have_no_address() -> None:
     crossed = _LINKS.format(a="bbbb", b="aaaa")
     gpus = _machine(xml=_XML, links=crossed).gpus
