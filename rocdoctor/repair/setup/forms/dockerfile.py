@@ -60,12 +60,14 @@ def render(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str, gfx
     ``image``: the plan of an image from nothing (``image_plan``). ``host``: that of the machine, whose steps for kernel
     and driver stay there. ``vendor``: that of the GPUs, "cpu" without any; ``gfx``: the targets of AMD's.
     """
+    no_image = "no image can be made from this plan."
+    if not image.steps:
+        raise CannotExpress(f"{no_image} Nothing of this goal lies in an image. Nearest: --format text")
+    base = _base(image, made, gfx)  # where there is none, what is unknown of it matters no more
     gap = next((one for one in image.steps if not one.optional and one.state in ("unknown", "impossible")), None)
     gap = gap or next((one for one in image.steps if not one.optional and fate(image, one) == "person"), None)
-    if gap is not None or not image.steps:
-        why = f"{plain(gap.title)}: {plain(gap.why)}" if gap is not None else "nothing of this goal lies in an image"
-        raise CannotExpress(f"no image can be made from this plan. {why} Nearest: --format text")
-    base = _base(image, made, gfx)
+    if gap is not None:
+        raise CannotExpress(f"{no_image} {plain(gap.title)}: {plain(gap.why)} Nearest: --format text")
     return "\n".join([*_head(image, host, made, vendor), *_from(base), *_steps(image, base)]) + "\n"
 
 
