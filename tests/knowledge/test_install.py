@@ -47,6 +47,8 @@ OFFICIAL = {
     "dl.fedoraproject.org",
     "docs.fedoraproject.org",
     "developer.download.nvidia.com",
+    "download.nvidia.com",
+    "en.opensuse.org",
     "docs.nvidia.com",
     "nvidia.github.io",
     "deb.debian.org",

@@ -186,7 +186,7 @@ def test_what_follows_from_older_pages_is_said() -> None:
         assert isinstance(driver, install.DriverRoute)
         assert "remove it first" in driver.notes[0]  # AMD's caution on all its pages
         assert ("follows from the page of driver 31.30" in driver.unsettled) == key.startswith("sles"), key
-        assert "31.60, whose repository was not found on 2026-11-24" in driver.unsettled, key
+        assert "31.60, whose repository was not found on 2026-11-28" in driver.unsettled, key
     resolute = install.driver_route(found("ubuntu 26.04"), "gfx942", kernel="7.0.0-10-generic")
     assert isinstance(resolute, install.DriverRoute) and resolute.kind == "dkms"
     assert "cryptsetup-initramfs" in " ".join(resolute.notes)
@@ -329,7 +329,10 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
     assert lines[2:] == ["dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda", "reboot"]
     assert "at the next start" in (route.risk or "")
     assert not route.secure_boot and "kmodgenca" not in " ".join(lines)
-    assert isinstance(install.nvidia_driver(fedora, "6.1"), Unknown), "its driver no longer drives Pascal"
+    pascal = install.nvidia_driver(fedora, "6.1", secure_boot=False)  # which the newest one no longer drives
+    assert isinstance(pascal, install.DriverRoute) and (pascal.driver, pascal.kind) == ("580", "packaged")
+    assert any("akmod-nvidia-580xx" in one for step in pascal.steps for one in step.run)
+    assert isinstance(install.nvidia_driver(fedora, "3.7"), Unknown), "no maintained branch drives Kepler"
     assert isinstance(install.nvidia_driver(fedora, "8.9", arch="aarch64"), Unknown)
 
 

@@ -172,7 +172,7 @@ def nvidia_driver(
     risk = row.get("risk")
     if found.derived_from is not None and "directories" not in row:
         risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
-    return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "signing" in row else "dkms")
+    return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "repository" in row else "dkms")
 
 
 def _of_vendor(rows: Iterable[Any], found: Distribution) -> Any:

@@ -9,6 +9,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
 from rocdoctor.repair.setup.listed_support import lists_judgement, support_said
+from rocdoctor.repair.setup.required_torch import RequiredTorch, wanted
 from rocdoctor.repair.setup.situation import Situation
 
 _SOON_DAYS = 60
@@ -40,6 +41,9 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         other = install.no_rocm_for(situation.arch)
         gap = f"{other}" if other else f"No ROCm release in the tables has packages for {name}"
         found.append(f"{gap}: {end}.")
+    want = wanted(situation) if situation.gpus("nvidia") and not situation.gpus("amd") else None
+    if isinstance(want, RequiredTorch) and want.backend == "cpu" and want.gpus:
+        found.append(want.why)  # nothing of NVIDIA's serves them
     found += _silent_interpreter(situation)
     if isinstance(machine.os.id, Known):
         found += _distribution(situation)

@@ -8,8 +8,8 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import OperatingSystem
 from rocdoctor.repair.setup.planner import plan
 from tests.golden.replay import our_checks
-from tests.kit import k
-from tests.repair.setup.desk import desk
+from tests.kit import k, nvidia_gpu
+from tests.repair.setup.desk import desk, planned
 from tests.repair.setup.world.catalogue import CASES
 from tests.repair.setup.world.judge import files_of, judged
 from tests.repair.setup.world.routes import ROUTES
@@ -51,11 +51,41 @@ def test_a_listed_system_and_one_of_somebody_else_get_no_such_note() -> None:
     assert "judged as sles 15" in said and "has this card on Ubuntu or RHEL, not on opensuse-leap." in said
 
 
+def test_a_release_that_nvidia_has_packages_for_is_not_said_to_have_only_its_own() -> None:
+    assert "only packages of its own archive" not in _notes("rtx5090-tumbleweed-nothing")
+
+
+def test_a_jetson_is_not_told_to_train_on_the_cpu() -> None:
+    case = _NAMED["orin-jetpack6"]
+    found = plan(judged(files_of(case)), case.goal)
+    told = " ".join(found.notes)
+    assert "This is a Jetson" in told and "training runs on the CPU" not in told
+    torch = next(step for step in found.steps if step.id == "torch")
+    assert torch.state == "unknown" and "NVIDIA has wheels for each JetPack" in torch.why and not torch.actions
+
+
+def test_a_card_that_an_index_of_amd_serves_is_not_left_to_the_cpu() -> None:
+    case = _NAMED["rx5700xt-ubuntu2404"]
+    found = plan(judged(files_of(case)), case.goal)
+    assert "training runs on the CPU" not in " ".join(found.notes)
+    access = next(step for step in found.steps if step.id == "device-access")
+    torch = next(step for step in found.steps if step.id == "torch")
+    assert not access.optional and "device-gfx1010" in torch.actions[0].command
+    assert "training runs on the CPU" in _notes("rx580-debian12")  # of which no index has anything
+
+
+def test_nvidia_gpus_without_any_wheel_are_said_to_leave_training_to_the_cpu() -> None:
+    card = nvidia_gpu(0, name="Tesla K80", compute_capability="3.7", driver=None)
+    assert any("no code for compute capability 3.7" in note for note in planned(desk(card)).notes)
+
+
 def test_the_end_of_life_of_a_release_is_said() -> None:
     assert "Fedora Linux 42 (Workstation Edition) is at the end of its life: no updates since 2026-05-13." in _notes(
         "strix-halo-fedora42"
     )
     assert "no updates since 2026-07" in _notes("xtx-ubuntu2510")
+    focal = OperatingSystem(id=k("ubuntu"), version_id=k("20.04"), pretty_name=k("Ubuntu 20.04.6 LTS"))
+    assert any("no updates since 2025-05-31" in note for note in planned(desk(os=focal)).notes)
     for name in ("xtx-ubuntu2404-fresh", "xtx-debian12-fresh", "xtx-arch-fresh", "xtx-mint22"):
         assert "end of its life" not in _notes(name), name
 

@@ -16,6 +16,7 @@ from tests.golden.replay import FIXTURES, judged
 from tests.repair.setup.world.catalogue import CASES, FRESH
 from tests.repair.setup.world.judge import files_of
 from tests.repair.setup.world.judge import judged as judged_files
+from tests.repair.setup.world.routes import ROUTES
 
 # Which steps repair what a check finds; the step of any other finding is made of it.
 _STEPS = {
@@ -40,7 +41,7 @@ _INDEX = re.compile(r"--index-url (\S+)")
 def _machines() -> Iterator[tuple[str, Diagnosis, Goal]]:
     for path in sorted(Path(FIXTURES).rglob("*.capture")):
         yield path.stem, judged(open_evidence(str(path))), "pytorch"
-    for case in (*CASES, *FRESH):
+    for case in (*CASES, *FRESH, *ROUTES):
         yield case.name, judged_files(files_of(case)), case.goal
 
 

@@ -54,9 +54,15 @@ def test_machines_without_such_a_gpu_have_no_step() -> None:
         ("ubuntu 24.04", "12.0", "ubuntu-drivers install"),
         ("debian 12", "8.9", "apt install nvidia-open"),
         ("debian 12", "12.0", "apt install nvidia-open"),
-        ("debian 13", "6.1", "apt install nvidia-driver"),
+        ("debian 13", "6.1", "apt install cuda-drivers-580"),
         ("rhel 9.6", "8.9", "dnf module enable nvidia-driver:open-dkms"),
+        ("rhel 9.6", "7.0", "dnf module enable nvidia-driver:580-dkms"),
         ("rhel 10.0", "8.9", "dnf install nvidia-open"),
+        ("rhel 10.0", "7.0", "dnf versionlock add '*nvidia*580*'"),
+        ("fedora 43", "6.1", "dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
+        ("sles 15.7", "8.0", "zypper install --auto-agree-with-licenses nvidia-open-driver-G07-signed-kmp-meta"),
+        ("opensuse-leap 16.0", "6.1", "zypper install --auto-agree-with-licenses nvidia-driver-G06-kmp-meta"),
+        ("opensuse-tumbleweed 20261101", "12.0", "zypper --gpg-auto-import-keys refresh"),
     ],
 )
 def test_the_route_is_that_of_the_distribution_and_the_gpu(os: str, capability: str, install: str) -> None:
@@ -69,6 +75,32 @@ def test_the_route_is_that_of_the_distribution_and_the_gpu(os: str, capability: 
     assert not any(command == "reboot" for command in commands(found))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "capability", "said"),
+    [
+        ("6.16.4-arch1-1", "12.0", "pacman -Syu nvidia-open nvidia-utils"),
+        ("6.12.50-1-lts", "7.5", "pacman -Syu nvidia-open-lts nvidia-utils"),
+        ("6.16.4-zen1-1-zen", "7.5", "nvidia-open-dkms"),
+        ("6.16.4-arch1-1", "6.1", "nvidia-580xx-dkms of the AUR"),
+    ],
+)
+def test_arch_has_a_module_for_each_of_its_kernels_and_none_before_turing(
+    kernel: str, capability: str, said: str
+) -> None:
+    card = nvidia_gpu(0, name="GPU", compute_capability=capability, driver=None)
+    found = _driver(desk(card, os="arch", kernel={"release": kernel}))
+    assert said in (commands(found) or [found.why])[-1 if not found.actions else 0]
+    assert (found.state, found.risk) == (("todo", "risky") if found.actions else ("unknown", "safe"))
+
+
+def test_a_module_that_suse_signs_needs_no_key_and_one_that_it_does_not_says_so() -> None:
+    for capability, said in (("8.9", "SUSE signs this module"), ("6.1", "SUSE does not sign this module")):
+        card = nvidia_gpu(0, name="GPU", compute_capability=capability, driver=None)
+        plan = planned(desk(card, os="opensuse-leap 16.0", kernel={"secure_boot": True}))
+        assert _KEY not in ids(plan) and said in " ".join(_driver(plan).notes)
+        assert said not in " ".join(_driver(desk(card, os="opensuse-leap 16.0")).notes)
+
+
 def test_what_was_fetched_is_named_and_goes_with_the_undo() -> None:
     found = _driver(desk(gpu("ada", driver=None), os="rhel 9.6"))
     assert "/etc/yum.repos.d/cuda-rhel9.repo" in found.changes
@@ -78,8 +110,10 @@ def test_what_was_fetched_is_named_and_goes_with_the_undo() -> None:
 @pytest.mark.parametrize(
     ("os", "card"),
     [
-        pytest.param("opensuse-tumbleweed 20261101", gpu("ada", driver=None), id="distribution"),
-        pytest.param("rhel 9.6", nvidia_gpu(0, name="V100", compute_capability="7.0", driver=None), id="flavour"),
+        pytest.param("gentoo 2.18", gpu("ada", driver=None), id="distribution"),
+        pytest.param("sles 15.3", gpu("ada", driver=None), id="service pack"),
+        pytest.param("ol 9.6", nvidia_gpu(0, name="V100", compute_capability="7.0", driver=None), id="flavour"),
+        pytest.param("rhel 9.6", nvidia_gpu(0, name="K80", compute_capability="3.7", driver=None), id="too old"),
     ],
 )
 def test_what_the_tables_do_not_have_is_unknown_with_the_page(os: str, card: Any) -> None:
@@ -219,11 +253,8 @@ def test_open_nodes_are_done() -> None:
         ("ubuntu 24.04", "535.261.03", "cu128"),
         ("ubuntu 24.04", "580.82.07", "cu130"),
         ("fedora 42", "", "cu130"),
-        (
-            "opensuse-tumbleweed 20261101",
-            "",
-            "cu128",
-        ),  # no way to a driver is in the tables
+        ("opensuse-tumbleweed 20261101", "", "cu130"),
+        ("gentoo 2.18", "", "cu128"),  # no way to a driver is in the tables
     ],
 )
 def test_torch_follows_the_driver_that_is_there_or_that_the_plan_installs(os: str, driver: str, flavour: str) -> None:
@@ -237,8 +268,9 @@ def test_torch_follows_the_driver_that_is_there_or_that_the_plan_installs(os: st
 def test_a_route_tells_the_oldest_driver_that_it_brings() -> None:
     """Debian's own driver is of CUDA 12: a build of CUDA 13 would see no GPU."""
     for system, capability, least in (
-        ("debian 13", "7.0", "550"),
+        ("debian 13", "7.0", "580"),
         ("debian 13", "8.9", "580"),
+        ("debian 13", None, "550"),
         ("rhel 10", "9.0", "580"),
     ):
         route = install.nvidia_driver(whole(system), capability)

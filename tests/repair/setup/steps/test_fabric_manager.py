@@ -74,14 +74,16 @@ def test_a_desktop_keeps_the_choice_of_ubuntu() -> None:
 
 
 def test_nobody_is_given_an_ended_branch_where_nvidia_has_a_newer_one() -> None:
-    """Debian 12 has 535 (ended 2026-06), 13 has 550; what the open module does not drive keeps the archive's."""
+    """Debian 12 has 535 (ended 2026-06), 13 has 550; what the open module does not drive takes 580 of NVIDIA's."""
     for key, server in (("debian 12", True), ("debian 12", False), ("debian 13", False)):
         route = install.nvidia_driver(found(key), "8.9", server=server)
         assert not isinstance(route, Unknown) and (route.driver, route.kind) == (None, "dkms"), key
         assert "In the archive: Branch 5" in route.why
     old = install.nvidia_driver(found("debian 12"), "7.0")
-    assert not isinstance(old, Unknown) and old.driver == "535"
-    assert (old.risk or "").startswith("Branch 535 ended in 2026-06")  # first of all
+    assert not isinstance(old, Unknown) and old.driver == "580" and "Branch 535 ended in 2026-06" in old.why
+    unseen = install.nvidia_driver(found("debian 12"))
+    assert not isinstance(unseen, Unknown) and unseen.driver == "535"
+    assert "Branch 535 ended in 2026-06" in (unseen.risk or "")
     steps = commands(step_of(plan_in("rtx4090-debian12-nouveau"), "driver-nvidia"))
     assert steps[-1] == "apt install nvidia-open" and any("cuda-keyring" in one for one in steps)
 

@@ -116,7 +116,9 @@ class Person:
         if mine and state.built_for == state.kernel:
             state.driver = signed
             state.driver_release = state.built[mine.pop()] if signed else ""
-        elif "akmod-nvidia" in state.packages:  # its service builds where no module is there
+        elif any(
+            name.startswith("akmod-nvidia") for name in state.packages
+        ):  # its service builds where no module is there
             assert not state.secure_boot or _AKMODS_KEY in state.texts, "the module has no signature"
             state.driver, state.driver_release = signed, "580.142" if signed else ""
         elif not state.built and self.box.amd:
@@ -231,6 +233,12 @@ class Person:
         elif name == "amdgpu-dkms":
             kernel = state.next_kernel or state.kernel
             self._build("amdgpu", "6.16.13", kernel)
+        elif name.startswith("nvidia-driver-pinning"):  # a preference of apt
+            return
+        elif name.endswith("-kmp-meta") or (self.box.os.id == "arch" and re.match(r"nvidia-open(-lts)?$", name)):
+            # made by the distribution, for the kernel that starts next
+            state.built, state.built_for = {"nvidia": "595.58.03"}, state.next_kernel or state.kernel
+            state.key_enrolled = state.key_enrolled or "-signed-" in name
         elif re.match(r"nvidia-(open|driver|dkms)|cuda-drivers|kmod-nvidia", name):
             self._build("nvidia", "580.82.07", state.next_kernel or state.kernel)
         elif found := re.match(r"amdrocm(\d+\.\d+)", name):
@@ -319,7 +327,9 @@ def torch_from(index: str, words: str) -> Torch:
     if "/cpu" in index:
         return CPU_TORCH
     if found := re.search(r"/cu(\d+)(\d)\b", index):
-        return Torch(f"2.11.0+cu{found[1]}{found[2]}", None, f"{found[1]}.{found[2]}", CUDA_ARCHES)
+        older = found[0] == "/cu126"  # the last flavour with code for GPUs before Turing
+        arches = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90") if older else CUDA_ARCHES
+        return Torch(f"2.11.0+cu{found[1]}{found[2]}", None, f"{found[1]}.{found[2]}", arches)
     if "repo.amd.com/rocm/whl" in index:
         # AMD's index has a package of device code for each target
         version = re.search(r"torch\[[^]]*\]==([^ ]+)", words)

@@ -1,4 +1,4 @@
-"""Machines for routes beside the usual ones: derived distributions, integrated GPUs, servers, directory accounts."""
+"""Machines for routes beside the usual ones: derived distributions, old and new cards, servers, directory accounts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rocdoctor.repair.setup.plan import Goal
 from tests.machines import cards, nvidia, radeon
 from tests.machines.amd import Gpu, behind_switch
 from tests.machines.pcie import Bridge, Slot
-from tests.machines.system import UBUNTU_2204, UBUNTU_2404, UBUNTU_2404_HWE, Cpu, Distribution
+from tests.machines.system import DEBIAN_13, UBUNTU_2204, UBUNTU_2404, UBUNTU_2404_HWE, Cpu, Distribution
 from tests.repair.setup.world.box import Box, State
-from tests.repair.setup.world.catalogue import DEBIAN_12, RHEL_9, XTX, Case
+from tests.repair.setup.world.catalogue import ARCH, DEBIAN_12, RHEL_9, SLES_15, XTX, Case
 
 MINT_22 = Distribution(
     "linuxmint",
@@ -49,6 +49,41 @@ LEAP_156 = Distribution(
     "#1 SMP PREEMPT_DYNAMIC Tue Aug 12 15:37:28 UTC 2025",
     dmesg_closed=False,
 )
+LEAP_16 = Distribution(
+    "opensuse-leap",
+    "16.0",
+    "openSUSE Leap 16.0",
+    "suse opensuse",
+    "6.12.0-160000.5-default",
+    "#1 SMP PREEMPT_DYNAMIC Thu Oct 2 14:11:02 UTC 2025",
+    dmesg_closed=False,
+)
+TUMBLEWEED = Distribution(
+    "opensuse-tumbleweed",
+    "20261110",
+    "openSUSE Tumbleweed",
+    "opensuse suse",
+    "7.1.2-1-default",
+    "#1 SMP PREEMPT_DYNAMIC Mon Nov 9 08:20:11 UTC 2026",
+    dmesg_closed=False,
+)
+FEDORA_43 = Distribution(
+    "fedora",
+    "43",
+    "Fedora Linux 43 (Workstation Edition)",
+    "",
+    "6.17.1-300.fc43.x86_64",
+    "#1 SMP PREEMPT_DYNAMIC Mon Oct 6 15:37:21 UTC 2025",
+    dmesg_closed=False,
+)
+JETPACK = Distribution(
+    "ubuntu",
+    "22.04",
+    "Ubuntu 22.04.5 LTS",
+    "debian",
+    "5.15.148-tegra",
+    "#1 SMP PREEMPT Tue Jan 7 17:14:38 PST 2025",
+)
 
 
 def _desktop(name: str, os: Distribution, *gpus: Gpu, python: str, gib: int = 64) -> Box:
@@ -79,6 +114,21 @@ def _hgx(name: str, os: Distribution, python: str, gpus: tuple[nvidia.Gpu, ...] 
     return Case(name, "pytorch", box, replace(begin, **state))  # type: ignore[arg-type]
 
 
+def _nvidia(name: str, os: Distribution, card: nvidia.Card, python: str, chassis: int = 3) -> Case:
+    """A desktop (or a rack server, chassis 23) with one card and no driver for it."""
+    slot = Slot("0000:01:00.0", (Bridge("0000:00:01.1", "1022:14AB", _ROOT, _ROOT),))
+    box = Box(name, os, radeon.RYZEN_9, 64, (), (nvidia.Gpu(card, slot, 1),), chassis, python=python)
+    return Case(name, "pytorch", box, State(os.kernel, driver=False))
+
+
+# Of these nothing but the PCI id is seen before a driver runs.
+_5090 = replace(nvidia.RTX_4090, name="NVIDIA GeForce RTX 5090", device="2B85", capability=(12, 0))
+_1070 = replace(nvidia.GTX_1660_TI_LAPTOP, name="NVIDIA GeForce GTX 1070", device="1B81", capability=(6, 1))
+_A100 = replace(nvidia.H100, name="NVIDIA A100-SXM4-80GB", device="20B2", capability=(8, 0))
+_V100 = replace(nvidia.H100, name="Tesla V100-SXM2-16GB", device="1DB1", capability=(7, 0))
+_5700 = replace(cards.RX_6600, name="AMD Radeon RX 5700 XT", device="731F", revision="C1", gfx_version=100100)
+_ORIN = Cpu("Cortex-A78AE", 1, 12, 1, vendor="ARM", arm_part="0xd42")
+
 ROUTES: tuple[Case, ...] = (
     _case("xtx-mint22", MINT_22, XTX, python="3.12.3"),
     _case("xtx-mint22-nothing", MINT_22, XTX, python="3.12.3", driver=False),
@@ -107,4 +157,19 @@ ROUTES: tuple[Case, ...] = (
     _hgx("h100-8-rhel9-nothing", RHEL_9, "3.9.21"),
     _hgx("h100-8-debian12-nothing", DEBIAN_12, "3.11.2"),
     _case("rx9070xt-leap156", LEAP_156, _9070, python="3.6.15", goal="rocm"),
+    _nvidia("rtx5090-arch-nothing", ARCH, _5090, "3.14.0"),
+    _nvidia("rtx5090-leap16-nothing", LEAP_16, _5090, "3.13.5"),
+    _nvidia("rtx5090-tumbleweed-nothing", TUMBLEWEED, _5090, "3.13.9"),
+    _nvidia("a100-sles15-nothing", SLES_15, _A100, "3.6.15", 23),
+    _nvidia("v100-rhel9-nothing", RHEL_9, _V100, "3.9.21", 23),
+    _nvidia("gtx1070-debian13-nothing", DEBIAN_13, _1070, "3.13.5"),
+    _nvidia("gtx1070-fedora43-nothing", FEDORA_43, _1070, "3.14.0"),
+    _nvidia("gtx1070-leap16-nothing", LEAP_16, _1070, "3.13.5"),
+    _case(
+        "rx5700xt-ubuntu2404",
+        UBUNTU_2404_HWE,
+        Gpu(_5700, behind_switch(0x01, "00:01.1", _5700), boot_vga=True, used_mib=611),
+        python="3.12.3",
+    ),
+    Case("orin-jetpack6", "pytorch", Box("orin-jetpack6", JETPACK, _ORIN, 64, python="3.10.12"), State(JETPACK.kernel)),
 )
