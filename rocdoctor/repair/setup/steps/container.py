@@ -132,7 +132,7 @@ def _toolkit(situation: Situation) -> Step:
         route = tuple(one for one in route if one.id != "nv-ctk-docker")
     actions = with_fresh_lists(actions_of(route))
     files = (*(action.file for action in actions if action.file), *fetched_by(actions))
-    undo = [Action(words=(situation.manager, "remove", _TOOLKIT), root=True)]
+    undo = [packages_action(situation.manager, "remove", _TOOLKIT)]
     undo += [Action(words=("rm", "-f", file), root=True) for file in files]
     return Step(
         _TOOLKIT,

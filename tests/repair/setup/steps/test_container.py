@@ -99,6 +99,25 @@ def test_podman_takes_nvidia_gpus_by_cdi() -> None:
     assert "--device=nvidia.com/gpu=all" in commands(step_of(_plan(machine), "container-run"))[0]
 
 
+@pytest.mark.parametrize(
+    ("os", "last", "undone"),
+    [
+        ("sles 16.0", "zypper install nvidia-container-toolkit", ["zypper", "remove", "nvidia-container-toolkit"]),
+        ("arch", "pacman -S nvidia-container-toolkit", ["pacman", "-R", "nvidia-container-toolkit"]),
+    ],
+)
+def test_the_toolkit_comes_from_the_repository_of_its_manager(os: str, last: str, undone: list[str]) -> None:
+    machine = desk(gpu("ada"), os=os, programs=_programs(podman="/usr/bin/podman"))
+    found = step_of(_plan(machine), "nvidia-container-toolkit")
+    assert commands(found)[-1] == last and list(found.undo[0].words) == undone
+
+
+def test_the_list_for_apt_is_of_any_processor() -> None:
+    machine = desk(gpu("ada"), programs=_programs(podman="/usr/bin/podman"))
+    (listed,) = [one for one in step_of(_plan(machine), "nvidia-container-toolkit").actions if one.file]
+    assert listed.lines[0].endswith("/stable/deb/$(ARCH) /")
+
+
 def test_amd_gpus_need_no_toolkit_and_a_machine_without_gpu_no_line() -> None:
     programs = _programs(docker="/usr/bin/docker")
     assert "nvidia-container-toolkit" not in ids(_plan(desk(gpu("xtx"), programs=programs)))
