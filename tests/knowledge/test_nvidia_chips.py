@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from rocdoctor.knowledge import lookup
@@ -42,7 +44,7 @@ def test_a_chip_is_told_by_its_id(device: str, capability: str | None) -> None:
 def test_the_rows_follow_each_other_without_overlap() -> None:
     rows = [(int(row["from"], 16), int(row["to"], 16)) for row in load_table("nvidia_chips")["chips"]]
     assert all(first <= last for first, last in rows)
-    assert all(one[1] < two[0] for one, two in zip(rows, rows[1:], strict=False))
+    assert all(one[1] < two[0] for one, two in pairwise(rows))
 
 
 def test_profiles_say_the_same_of_their_ids() -> None:

@@ -111,9 +111,9 @@ def test_what_has_no_image_is_refused() -> None:
     ):
         with pytest.raises(UsageError, match=words):
             as_form("dockerfile", [planned(name)], planner)
-    with pytest.raises(CannotExpress, match="from this plan. T: W"):
+    with pytest.raises(CannotExpress, match=r"from this plan\. T: W"):
         render(one_step(Step("torch", "T", "unknown", "W")), FULL, MINE, "cpu")
-    with pytest.raises(CannotExpress, match="(?i)nothing of this goal"):
+    with pytest.raises(CannotExpress, match="Nothing of this goal"):
         render(_NONE, FULL, MINE, "cpu")
 
 
