@@ -16,7 +16,9 @@ from rocdoctor.knowledge.load import load_table
     [
         ("2191", "7.5"),  # GeForce GTX 1660 Ti
         ("1eb8", "7.5"),  # Tesla T4
+        ("1b00", "6.1"),  # TITAN X of Pascal, the first id of its row
         ("1b81", "6.1"),  # GeForce GTX 1070
+        ("1ff9", "7.5"),  # Quadro T1000, the last one
         ("15f8", "6.0"),  # Tesla P100
         ("1db1", "7.0"),  # Tesla V100
         ("20B0", "8.0"),  # A100

@@ -93,6 +93,22 @@ def test_arch_has_a_module_for_each_of_its_kernels_and_none_before_turing(
     assert (found.state, found.risk) == (("todo", "risky") if found.actions else ("unknown", "safe"))
 
 
+@pytest.mark.parametrize(
+    ("os", "folder"),
+    [
+        ("sles 15.7", "suse/sle15sp7"),
+        ("sles 16.0", "suse/sle16"),
+        ("opensuse-leap 15.6", "opensuse/leap/15.6"),
+        ("opensuse-leap 16.0", "opensuse/leap/16.0"),
+        ("opensuse-tumbleweed 20261101", "opensuse/tumbleweed"),
+    ],
+)
+def test_each_product_of_suse_has_its_own_folder(os: str, folder: str) -> None:
+    card = nvidia_gpu(0, name="GPU", compute_capability="8.9", driver=None)
+    lines = [line for one in _driver(desk(card, os=os)).actions for line in one.lines]
+    assert f"baseurl=https://download.nvidia.com/{folder}/" in lines
+
+
 def test_a_module_that_suse_signs_needs_no_key_and_one_that_it_does_not_says_so() -> None:
     for capability, said in (("8.9", "SUSE signs this module"), ("6.1", "SUSE does not sign this module")):
         card = nvidia_gpu(0, name="GPU", compute_capability=capability, driver=None)
