@@ -69,7 +69,7 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
                 "; conda's channel pytorch has no ROCm builds, so use pip inside the environment"
                 * (one.program == "conda")
             ),
-            command=build_for_any(machine, seen).command or install_torch(any_wheel_index(mine)),
+            command=build_for_any(machine, seen).command or install_torch(any_wheel_index(mine, machine)),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),
@@ -90,7 +90,7 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
         fix=Fix(
             "Name the ROCm index alone with --index-url for torch, torchvision and torchaudio, or pin a version that "
             "it has, with its label (+rocm...); reinstall what is there",
-            command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd")),
+            command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd", machine)),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

@@ -53,7 +53,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
     together = Fix(
         "Reinstall torch, torchvision and torchaudio together: matching versions, in one command, from one wheel index "
         "(the same CUDA or ROCm flavour)",
-        command=(build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd")))
+        command=(build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd", machine)))
         if vendors(machine) == {"amd"}
         else install_torch("INDEX_OF_YOUR_FLAVOUR"),
         safety="risky",

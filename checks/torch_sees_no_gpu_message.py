@@ -54,13 +54,22 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         else ("without the index of the ROCm builds")
     )
     wheel = f"Python {python}" if python else "the Python version in use"
+    own = any_wheel_index("amd", machine)
+    # An index that nobody knows of is no advice.
+    where = (
+        f"from one ROCm index that has wheels for {wheel}"
+        if own
+        else (
+            f"from one ROCm index, in an environment of another Python: no index that we know has ROCm wheels for {wheel}"
+        )
+    )
     return warning(
         f"torch sees no GPU, and it was installed {how}: pip probably took the CPU or CUDA build, not a ROCm build.",
         evidence=shown((*messages[:1], *installs)),
         fix=Fix(
             "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
-            f"--index-url from one ROCm index that has wheels for {wheel}",
-            command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd")),
+            f"--index-url {where}",
+            command=build_for_any(machine, ("amd",)).command or install_torch(own),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

@@ -23,6 +23,15 @@ def test_an_extra_index_lets_pypi_win() -> None:
     assert "without the index" in words_of(finding_of(CHECK, "pip3 install torch\n" + FALSE, amd_gpu()))
 
 
+def test_the_index_has_wheels_for_the_python_of_the_text_or_none_is_named() -> None:
+    card = amd_gpu(gfx=u())
+    for python, command in (("3.8.10", "rocm6.1"), ("3.7.4", "")):
+        found = finding_of(CHECK, EXTRA + FALSE, card, torch=TorchBuild(python=k(python)))
+        assert found is not None and found.fix is not None
+        assert command in found.fix.command and bool(command) == bool(found.fix.command), python
+        assert ("another Python" in found.fix.text) == (not command)
+
+
 def test_the_right_index_and_known_builds_are_not_accused() -> None:
     right = "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n" + FALSE
     assert states(judge(CHECK, pasted(right, amd_gpu()))) == ["pass"]

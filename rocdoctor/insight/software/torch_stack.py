@@ -16,6 +16,7 @@ from rocdoctor.insight.gpus.presence import is_driven, is_integrated
 from rocdoctor.judging.check import Outcome, Selector
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import chip_of_device, gfx_target, torch_releases
+from rocdoctor.knowledge.software.compat import series
 from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, flavour_rank, install_torch, wheel_url
 from rocdoctor.model.evidence import Fact, Known, Unknown, known, unknown, value_or
 from rocdoctor.model.facts import DeviceNode, Gpu, Machine, TorchBuild
@@ -243,11 +244,17 @@ def cuda_wheel_index(gpu: Gpu, driver: str = "") -> str:
     return _cuda_index(value_or(gpu.compute_capability, ""), driver)
 
 
-def any_wheel_index(vendor: str) -> str:
-    """The index for GPUs of a vendor where nothing tells which one: the newest ROCm flavour of the tables, CUDA 12."""
+def any_wheel_index(vendor: str, machine: Machine) -> str | None:
+    """The index for GPUs of a vendor where nothing tells which one: the newest ROCm flavour of the tables, CUDA 12.
+
+    Of ROCm it has wheels for the Python of the machine; None where the tables know of none.
+    """
     if vendor == "nvidia":
         return _cuda_index("", "")
-    return _newest({one.flavour for release in torch_releases() for one in release.rocm or ()})
+    line = series(value_or(machine.torch.python, ""))
+    fitting = [one for one in torch_releases() if not line or line in one.python]
+    flavours = {one.flavour for release in fitting for one in release.rocm or ()}
+    return _newest(flavours) if flavours else None
 
 
 def _cuda_index(capability: str, driver: str) -> str:
