@@ -2,8 +2,9 @@
 
 KFD keeps ``/sys/class/kfd/kfd/proc/PID/vram_GPUID``, the bytes that a process has allocated on a GPU, and reading it
 asks the kernel alone, so it wakes no GPU (ROCm/amdgpu, drivers/gpu/drm/amd/amdkfd/kfd_process.c, read 2026-11-28). PID
-is the number on the host. What newer drivers list below PID/context_N is not counted: it holds that much at least.
-nvidia-smi lists processes by itself. Names and ages come from the open device nodes.
+is the number on the host. Newer drivers list further contexts of a process below PID/context_N, with files of the same
+names for what each has allocated itself (same file). nvidia-smi lists processes by itself. Names and ages come from the
+open device nodes.
 """
 
 from __future__ import annotations
@@ -83,11 +84,12 @@ def _kfd_memory(host: Host, gpus: Iterable[Gpu]) -> dict[int, dict[int, int]]:
     }
     if not ids:
         return {}
-    folders = [one for one in names_in(host, f"{_KFD}/*", _MOST) if to_int(one.rsplit("/", 1)[-1]) is not None]
-    host.prefetch(f"read {folder}/vram_{gpu_id}" for folder in folders for gpu_id in ids)
+    owners = {one: pid for one in names_in(host, f"{_KFD}/*", _MOST) if (pid := to_int(one.rsplit("/", 1)[-1]))}
+    contexts = names_in(host, f"{_KFD}/*/context_*", _MOST) if owners else ()
+    owners |= {one: owners[of] for one in contexts if (of := one.rsplit("/", 1)[0]) in owners}
+    host.prefetch(f"read {folder}/vram_{gpu_id}" for folder in owners for gpu_id in ids)
     found: dict[int, dict[int, int]] = {}
-    for folder in folders:
-        pid = int(folder.rsplit("/", 1)[-1])
+    for folder, pid in owners.items():
         for gpu_id, index in ids.items():
             amount = to_int(read_text(host, f"{folder}/vram_{gpu_id}") or "")
             if amount:

@@ -45,6 +45,23 @@ def test_partitions_of_a_gpu_count_together() -> None:
     assert gpu_users(host, [gpu]).by_gpu[0] == (GpuUser(9, vram_bytes=3 * _GIB),)
 
 
+def test_further_contexts_of_a_process_count_as_its_own() -> None:
+    """As ROCm/amdgpu names them: context_N below the process that opened the driver first."""
+    host = whole(
+        {
+            "holders gpu": "",
+            f"list {_KFD}/*": f"{_KFD}/9",
+            f"list {_KFD}/*/context_*": f"{_KFD}/9/context_0\n{_KFD}/9/context_1\n{_KFD}/8/context_0",
+            f"read {_KFD}/9/vram_51234": str(_GIB),
+            f"read {_KFD}/9/context_0/vram_51234": str(2 * _GIB),
+            f"read {_KFD}/9/context_1/vram_51234": "0",
+            f"read {_KFD}/8/context_0/vram_51234": str(_GIB),
+        }
+    )
+    users = gpu_users(host, [_amd(0, 51234)]).by_gpu[0]  # type: ignore[list-item]
+    assert users == (GpuUser(9, vram_bytes=3 * _GIB),), "a folder that ended between two lists has no number"
+
+
 def test_nvidia_lists_its_own_and_device_numbers_tell_only_where_there_is_one_gpu() -> None:
     host = whole({"holders gpu": "5 60 /dev/nvidia0 train\n6 60 /dev/nvidia0 serve"})
     listed = nvidia_gpu(processes=(GpuProcess(k(2 * _GIB), 5),))
