@@ -179,3 +179,17 @@ def _quotes(text: str, state: str) -> str:
         elif sign in "'\"" and state in ("", sign):
             state = "" if state else sign
     return state
+
+
+# module.parameter=value, and nothing else: no program has such a name.
+_PARAMETER = regex(r"[a-z0-9_]{1,60}\.[a-z0-9_]{1,60}=\S{1,200}\Z")
+
+
+def is_kernel_parameter(words: str) -> bool:
+    """Whether it is a word of the kernel's command line (``ttm.pages_limit=65536``), which no shell can run."""
+    return _PARAMETER.match(words) is not None
+
+
+def as_named(words: str) -> str:
+    """A command as it is shown to people: what is none is called what it is."""
+    return f"kernel parameter: {words}" if is_kernel_parameter(words) else words

@@ -13,6 +13,7 @@ from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.shell_command import as_named
 from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.page import Page
@@ -100,7 +101,7 @@ def copy_first(app: Session) -> None:
 
     command = clean(headline(app.look.diagnosis).command) if app.look.diagnosis else ""
     if command:
-        app.copy(command, command)
+        app.copy(command, as_named(command))
     else:
         app.notify("there is no command to copy")
 

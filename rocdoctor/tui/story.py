@@ -13,15 +13,13 @@ from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis, Finding, Severity, Verdict
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
+from rocdoctor.model.shell_command import as_named
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.words import headline as setup_headline
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.tui.topology.check_notes import about
 
-# module.parameter=value, and nothing else: no program has such a name.
-_PARAMETER = regex(r"[a-z0-9_]{1,60}\.[a-z0-9_]{1,60}=\S{1,200}\Z")
 Title = Literal["so far", "do first", "do next", "in short"]
 
 
@@ -43,7 +41,7 @@ class Story:
     @property
     def typed(self) -> str:
         """The command as it is shown: a kernel parameter is none, and is called what it is."""
-        return f"kernel parameter: {self.command}" if _PARAMETER.match(self.command) else self.command
+        return as_named(self.command)
 
     @property
     def heading(self) -> str:

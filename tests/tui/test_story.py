@@ -16,11 +16,15 @@ from textual.pilot import Pilot
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.subjects import grouped
 from rocdoctor.model.facts import GpuLink
-from rocdoctor.model.finding import Diagnosis, Finding
+from rocdoctor.model.finding import Diagnosis, Finding, Fix
+from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.planner import plan
+from rocdoctor.report.diagnosis.text import command_block
+from rocdoctor.report.text import lines
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.findings.finding_page import page
 from rocdoctor.tui.findings.findings_list import sections, state_counts
 from rocdoctor.tui.findings.screen import FindingsPage
 from rocdoctor.tui.look import Look
@@ -233,7 +237,14 @@ def test_a_kernel_parameter_is_not_shown_as_a_command_to_type() -> None:
     assert told.typed == "kernel parameter: ttm.pages_limit=31457280"
     for command in ("sudo dmesg", "HSA_OVERRIDE_GFX_VERSION=11.0.0 python train.py", "export A=1"):
         assert Story("do first", "", "", command).typed == command
-    assert "kernel parameter: ttm.pages_limit=31457280" in first(told, 80).plain
+    said = "kernel parameter: ttm.pages_limit=31457280"
+    assert said in first(told, 80).plain
+    assert [line.strip() for line in lines(command_block(told.command, "  "), 80)] == [said]
+    row = next(one for one in sections(judged_fixture("faulty/mi300x-8gpu-tired"), False)[0].rows if one.finding)
+    assert row.finding is not None
+    finding = replace(row.finding, fix=Fix("Set the limit", ShellCommand(told.command)))
+    member = replace(row.members[0], finding=finding)
+    assert said in page(replace(row, members=(member,)), judged_fixture("faulty/mi300x-8gpu-tired"), None, 80).plain
 
 
 def test_a_sentence_that_is_cut_says_so_beside_its_name() -> None:

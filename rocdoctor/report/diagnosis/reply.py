@@ -14,7 +14,7 @@ from rocdoctor.knowledge.lookup import cause_title
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, NextStep
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.subject import Subject
-from rocdoctor.report.diagnosis.text import first_step, left_open, outcome_words
+from rocdoctor.report.diagnosis.text import command_block, first_step, left_open, outcome_words
 from rocdoctor.report.document import Block, Closing, Code, CommandLines, Fixed, Heading, Para, Strong
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import machine_lines
@@ -115,8 +115,7 @@ def _to_do(found: Finding, remedy: str, check: str) -> Iterator[Block]:
         yield Para(remedy or "There is no known remedy.")
         return
     yield Para(f"{fix.text.rstrip('.')}.")
-    if fix.beside_text:
-        yield CommandLines(((fix.beside_text,),))
+    yield from command_block(fix.beside_text, "")
     yield Para(f"Risk: {_RISK[fix.safety]}{_AFTER[fix.effective] if fix.safety != 'reboots' else ''}.")
     verify = clean(fix.verify)
     if not fix.judged_again:

@@ -10,6 +10,7 @@ from rocdoctor.judging.subjects import grouped, is_whole, subject_parts, subject
 from rocdoctor.knowledge.lookup import cause_title
 from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Fix, StepOutcome
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.shell_command import is_kernel_parameter
 from rocdoctor.model.subject import Subject
 from rocdoctor.report import text as text_form
 from rocdoctor.report.diagnosis.headline import headline
@@ -78,20 +79,22 @@ def _fix(fix: Fix, name: str) -> Iterator[Block]:
     if fix.safety == "reboots":
         after = ""  # the word says it
     yield Para(f"fix ({fix.safety}{after}): {fix.text}", "  ")
-    yield from _command(fix.beside_text, "      ")
+    yield from command_block(fix.beside_text, "      ")
     yield Para(("verify: ", Code(clean(fix.verify) or f"rocdoctor check {name}")), "  ", folded=False)
 
 
-def _command(command: str, indent: str) -> Iterator[Block]:
-    """A command as it is: nothing breaks it."""
-    if command:
+def command_block(command: str, indent: str) -> Iterator[Block]:
+    """A command as it is: nothing breaks it. A parameter of the kernel is no command."""
+    if is_kernel_parameter(command):
+        yield Para(("kernel parameter: ", Code(command)), indent, folded=False)
+    elif command:
         yield CommandLines(((command,),), indent=indent)
 
 
 def _headline(diagnosis: Diagnosis) -> Iterator[Block]:
     said = headline(diagnosis)
     yield Para(said.text, bold=True)
-    yield from _command(said.command, "    ")
+    yield from command_block(said.command, "    ")
     if said.because:
         yield Para(f"because of {said.because} (below)", "  ", "    ")
 
@@ -117,7 +120,7 @@ def _cause(diagnosis: Diagnosis) -> Iterator[Block]:
     kind = "Not the machine, it seems" if main.cause == "not-environment" else _CERTAINTY[main.confidence]
     yield Para(f"{kind}: {one_line(main.message)}", "", "  ", bold=True)
     yield Para(f"Do first: {first_step(main.finding.fix.text)}", "", "  ")
-    yield from _command(main.finding.fix.beside_text, "    ")
+    yield from command_block(main.finding.fix.beside_text, "    ")
 
 
 def left_open(diagnosis: Diagnosis) -> str:
@@ -163,7 +166,7 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
         yield GAP
         yield Heading("To know more, run on that machine and add what it prints:" if pasted else "To know more:")
         for step in diagnosis.next:
-            yield from _command(step.command, "  ")
+            yield from command_block(step.command, "  ")
             yield Para(step.why, "      ")
             for outcome in step.outcomes:
                 yield Para(outcome_words(outcome), "        ", "          ", item=True)

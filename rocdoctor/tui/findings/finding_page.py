@@ -11,6 +11,7 @@ from rocdoctor.judging.subjects import is_whole, subject_parts, subjects_text
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.finding import Confidence, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.shell_command import as_named
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.text import wrap
 from rocdoctor.tui.findings.details import Details
@@ -235,7 +236,7 @@ def _effect(fix: Fix) -> str:
 
 def _command(out: _Page, command: str) -> None:
     """A command as it is: breaking it would break what is copied from the screen."""
-    for each in clean(command).split("\n"):
+    for each in as_named(clean(command)).split("\n"):
         out.line(f"      {each}", "bold")
 
 

@@ -16,6 +16,7 @@ from textual.widgets import OptionList, Static
 from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import clean
+from rocdoctor.model.shell_command import as_named
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.findings.details import Details, look_up
 from rocdoctor.tui.findings.empty_list import no_rows
@@ -43,7 +44,7 @@ class FindingsPage(Page):
         Binding("v", "verify", "Verify", tooltip="verify the fix here"),
         Binding("x", "apply", "Fix", tooltip="apply the fix here, after a question"),
         Binding("u", "undo", "Undo", tooltip="take back the fix that was applied from this row, after a question"),
-        Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix"),
+        Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix, or the parameter"),
         Binding("e", "evidence", "Evidence", show=False),
         Binding("slash", "search", "Search", key_display="/", tooltip="show only findings with some words"),
         Binding("f", "filter('state')", "Filter", tooltip="found, unknown, crashed, not applicable, passed, all"),
@@ -318,7 +319,7 @@ class FindingsPage(Page):
         """The command of the fix."""
         fix = self.row.finding.fix if self.row is not None and self.row.finding is not None else None
         if fix is not None and fix.command:
-            self.copy(clean(fix.command), clean(fix.command))
+            self.copy(clean(fix.command), as_named(clean(fix.command)))
         else:
             self.notify(f"{'this fix has no command' if fix else 'there is no fix here'}; y copies the whole page")
 

@@ -207,4 +207,5 @@ class OverviewPage(Page):
 
     def action_copy(self) -> None:
         """The command to do first, to the clipboard."""
-        self.rocdoctor.copy(self._command(), self._command())
+        if self._told is not None:
+            self.rocdoctor.copy(self._command(), clean(self._told.typed))
