@@ -55,14 +55,9 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
     )
     wheel = f"Python {python}" if python else "the Python version in use"
     own = any_wheel_index("amd", machine)
-    # An index that nobody knows of is no advice.
-    where = (
-        f"from one ROCm index that has wheels for {wheel}"
-        if own
-        else (
-            f"from one ROCm index, in an environment of another Python: no index that we know has ROCm wheels for {wheel}"
-        )
-    )
+    where = f"from one ROCm index that has wheels for {wheel}"
+    if own is None:  # an index that nobody knows of is no advice
+        where = f"in an environment of another Python: no ROCm index that we know has wheels for {wheel}"
     return warning(
         f"torch sees no GPU, and it was installed {how}: pip probably took the CPU or CUDA build, not a ROCm build.",
         evidence=shown((*messages[:1], *installs)),

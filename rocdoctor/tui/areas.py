@@ -31,6 +31,7 @@ AREAS = (
     Area("setup", "Setup", "Setup", "steps from here to a machine that trains"),
     Area("bundle", "Bundle", "Bundle", "record the evidence in a file that is safe to post"),
     Area("paste", "Paste", "Paste", "diagnose a bug report or a log"),
+    Area("compare", "Compare", "Diff", "what differs from another machine, or from a look before"),
 )
 # The keys of the screens, in their order; there are ten.
 KEYS = "1234567890"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Mapping
-from typing import ClassVar
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Click
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Footer, Static
 
 from rocdoctor.model.printable import one_line
@@ -28,21 +30,48 @@ _USUAL = 80  # columns for which the bars are made; with fewer they are closer
 
 
 class StateLine(Static):
-    """Whose evidence it is, and how far the looking has come."""
+    """Whose evidence it is, how far the looking has come, and when a live machine was read last."""
 
-    def say(self, origin: str, look: Look) -> None:
-        """Show the state."""
+    def __init__(self, **options: Any) -> None:
+        """``options`` are those of a ``Static`` (id, classes)."""
+        super().__init__(**options)
+        self._origin, self._look, self._live = "", Look(), False
+        self._waits = 0.0  # since when it waits for programs (monotonic); 0 for not
+        self._second: Timer | None = None
+
+    def say(self, origin: str, look: Look, live: bool) -> None:
+        """Show the state; while programs are waited for it counts the seconds."""
+        self._origin, self._look, self._live = origin, look, live
+        waits = bool(look.waiting) and look.phase == "asking"
+        self._waits = (self._waits or time.monotonic()) if waits else 0.0
+        if waits and self._second is None:
+            self._second = self.set_interval(1.0, self._draw)
+        elif not waits and self._second is not None:
+            self._second.stop()
+            self._second = None
+        self._draw()
+
+    def _draw(self) -> None:
+        look = self._look
         words = {"asking": "looking", "judging": "judging", "done": "", "failed": f"failed: {look.problem}"}[look.phase]
-        if look.waiting and look.phase == "asking":
-            names = [one.split(" ", 1)[-1] for one in look.waiting]
-            words = f"waiting for {one_line(names[0])}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        if self._waits:
+            words = waiting_words(look.waiting, time.monotonic() - self._waits)
         text = Text(" rocdoctor ", style="reverse", no_wrap=True, overflow="ellipsis")
-        text.append(f" {one_line(origin)} ", style="bold not reverse")
+        text.append(f" {one_line(self._origin)} ", style="bold not reverse")
         if look.renewing:
             words = f"asking again; {words}" if look.waiting else "asking again"
         if words:
             text.append(f" {words} ...", style="not reverse")
+        elif self._live and look.asked is not None:
+            read = time.localtime(time.time() - (time.monotonic() - look.asked))
+            text.append(f" read at {time.strftime('%H:%M:%S', read)}", style="dim not reverse")
         self.update(text)
+
+
+def waiting_words(waiting: Sequence[str], seconds: float) -> str:
+    """Which programs have not answered, and for how long."""
+    names = ", ".join(one_line(one.split(" ", 1)[-1])[:30] for one in waiting)
+    return f"waiting for {names}" + (f" since {seconds:.0f} s" if seconds >= 1 else "")
 
 
 class AreaBar(Static):
@@ -195,7 +224,8 @@ class Page(Screen[None]):
 
     def _update(self) -> None:
         self._stale = False
-        self.query_one(StateLine).say(self.rocdoctor.host.origin, self.look)
+        host = self.rocdoctor.host
+        self.query_one(StateLine).say(host.origin, self.look, host.kind == "live")
         bar = self.query_one(AreaBar)
         if bar.unseen != self.rocdoctor.unseen:
             bar.unseen = self.rocdoctor.unseen

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
-from rocdoctor.collect import collect
 from rocdoctor.compare.differences import compare
-from rocdoctor.compare.snapshot import Snapshot, snapshot
+from rocdoctor.compare.snapshot import Snapshot
 from rocdoctor.host import output
-from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.service.errors import InputError, UsageError
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, chosen_checks, print_json, rendered
+from rocdoctor.service.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
@@ -121,15 +120,7 @@ def _in_worker(name: str) -> Snapshot | str:
 
 
 def _read(name: str, checks: Sequence[Check], identity: bool) -> Snapshot:
-    host = open_evidence(name)
-    machine = collect(host)
-    diagnosis = diagnose(machine, checks)
-    if identity:
-        return snapshot(name, machine, diagnosis.verdicts, host.kind == "text")
-    from rocdoctor.report.masked import discreet, discretion_of
-
-    mask = discretion_of(host)
-    return snapshot(name, machine, discreet(diagnosis, mask).verdicts, host.kind == "text").discreetly(mask)
+    return read_snapshot(name, open_evidence(name), checks, identity)
 
 
 def _processors() -> int:

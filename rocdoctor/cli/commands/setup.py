@@ -17,23 +17,20 @@ from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import spelled
 from rocdoctor.repair.setup.plan import Goal, Maker, ReleaseChoice, SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
-from rocdoctor.report.masked import discretion_of
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_new
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered, subject_of
 from rocdoctor.service.setup_forms import FORMS, Form, Planned, as_form
+from rocdoctor.service.setup_script import discretion, from_anywhere, made_for_root, setup_script, subject_words
 
 HELP: str = "what to do, in order, until this machine trains: steps, commands, and what is done already"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", *FORMS)
-
-_SUBJECTS = {"live": "this machine", "bundle": "a bundle", "folder": "a folder", "text": "pasted text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,13 +147,13 @@ def _show_offline(options: Options, diagnosis: Diagnosis, plan: SetupPlan) -> No
 
 def _said(options: Options, host: Host) -> Callable[[str], str]:
     """What becomes of a word of this evidence before it is told."""
-    return str if options.include_identity or host.kind == "live" else discretion_of(host)
+    return str if options.include_identity else discretion(host)
 
 
 def _planned(
     options: Options, host: Host, diagnosis: Diagnosis, plan: SetupPlan, said: Callable[[str], str]
 ) -> Planned:
-    subject, python = _SUBJECTS.get(host.kind, "evidence"), _from_anywhere(options.python)
+    subject, python = subject_words(host), from_anywhere(options.python)
     name = os.path.basename(os.path.normpath(options.source)) if options.source else ""
     return Planned(plan, diagnosis, subject, made_for_root(diagnosis), name, python, said)
 
@@ -176,24 +173,8 @@ def _form(form: Form, options: Options, first: Planned) -> int:
     return 0 if all(one.plan.finished for one in found) else EXIT_FINDINGS
 
 
-def made_for_root(diagnosis: Diagnosis) -> bool:
-    """Whether the commands would be typed by root, so that no ``sudo`` stands before them."""
-    return value_or(diagnosis.machine.user.uid, None) == 0
-
-
-def _from_anywhere(python: str | None) -> str | None:
-    """An interpreter by a path that does not depend on the current folder, which the script leaves."""
-    return os.path.abspath(python) if python and os.sep in python and not python.startswith("~") else python
-
-
 def _write(path: Path, options: Options, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
     """The script, with mode 0700; said on standard error, since the plan goes to standard output."""
-    from rocdoctor.repair.setup.evidence_script import for_reader
-    from rocdoctor.repair.setup.script import render
-
-    subject = _SUBJECTS.get(host.kind, "evidence")
-    foreign = ""
-    if options.source is not None:
-        plan, foreign = for_reader(plan, _from_anywhere(options.python))
-    write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), executable=True, force=options.force)
+    text = setup_script(plan, diagnosis, host, options.python)
+    write_new(path, text, executable=True, force=options.force)
     output.note(f"wrote {spelled(str(path))}; read it, then run it with bash")

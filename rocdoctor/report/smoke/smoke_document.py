@@ -68,7 +68,7 @@ def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
         measured = sum(len(run.figures) for run in runs)
         return (f"{measured} figures were measured." if measured else "Nothing could be tested here.") + slow
     which = "The one mode" if right == 1 else f"All {right} modes"
-    return f"{which} that can run here gave correct results.{slow}"
+    return f"{which} that ran gave correct results.{slow}"
 
 
 def run_words(run: SmokeRun) -> str:

@@ -17,7 +17,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.units import binary_size
 from rocdoctor.tui.background import Background
-from rocdoctor.tui.draw.lines import cut
+from rocdoctor.tui.draw.lines import hung
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.widgets.ask import Ask
@@ -197,7 +197,7 @@ class BundlePage(Page):
         back = "" if self.has_class("wide") else "Escape: back to the list  "
         title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes)})", row.state)))
         self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
-        answer.put(partial(cut, text_of(self._contents, self._hits[index])))
+        answer.put(partial(hung, text_of(self._contents, self._hits[index])))
 
     def adapt(self) -> None:
         """Both beside each other where there is room."""

@@ -19,6 +19,15 @@ def cut(text: str, width: int, again: str = "") -> list[str]:
     return lines
 
 
+def hung(text: str, width: int) -> list[str]:
+    """The same, each line going on behind its own indentation and two blanks more."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        indent = min(len(line) - len(line.lstrip(" ")) + 2, max(0, width // 2))
+        lines += cut(line, width, " " * indent)
+    return lines
+
+
 def _broken(line: str, width: int) -> list[str]:
     lines: list[str] = []
     while len(line) > width:

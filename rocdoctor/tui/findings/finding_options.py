@@ -9,9 +9,12 @@ from rich.text import Text
 from textual.widgets.option_list import Option
 
 from rocdoctor.model.printable import one_line
+from rocdoctor.report.text import wrap
 from rocdoctor.tui.findings.findings_list import FindingsRow, FindingsSection
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 from rocdoctor.tui.widgets.options import Options
+
+_INDENT = 10
 
 
 class FindingOptions(Options):
@@ -30,6 +33,7 @@ class FindingOptions(Options):
         self._rows: dict[int, FindingsRow] = {}
         self._shown: list[tuple[str, str]] = []
         self._last: FindingsRow | None = None
+        self._sections: tuple[FindingsSection, ...] = ()
 
     @property
     def rows(self) -> list[FindingsRow]:
@@ -50,11 +54,29 @@ class FindingOptions(Options):
 
     def fill(self, sections: Iterable[FindingsSection]) -> None:
         """Show these rows, and stay on the row that was chosen last where it is there (again)."""
-        self._last = before = self.row or self._last
+        self._sections = tuple(sections)
+        self._lay()
+
+    def on_resize(self) -> None:
+        """Whole sentences where all of them fit."""
+        self._lay()
+        super().on_resize()
+
+    def _prompts(self, width: int) -> list[tuple[Text, FindingsRow | None]]:
         prompts: list[tuple[Text, FindingsRow | None]] = []
-        for section in sections:
+        for section in self._sections:
             prompts.append((Text(section.heading, style="bold"), None))
-            prompts += [(row_text(row), row) for row in section.rows]
+            prompts += [(row_text(row, width), row) for row in section.rows]
+        return prompts
+
+    def _lay(self) -> None:
+        self._last = before = self.row or self._last
+        prompts, room = self._prompts(0), self.scrollable_content_region
+        # Only a list that has its height whatever is in it is laid out by that height.
+        if self.screen.has_class("wide") and len(prompts) < room.height:
+            whole = self._prompts(room.width)
+            if sum(text.plain.count("\n") + 1 for text, _ in whole) <= room.height:
+                prompts = whole
         shown = [(text.markup, row.word if row is not None else "") for text, row in prompts]
         self._rows = {number: row for number, (_, row) in enumerate(prompts) if row is not None}
         if shown == self._shown:
@@ -94,8 +116,8 @@ class FindingOptions(Options):
         return next(iter(self._rows), None)
 
 
-def row_text(row: FindingsRow) -> Text:
-    """One row: how grave, the check, the subjects, and the beginning of what it says."""
+def row_text(row: FindingsRow, width: int = 0) -> Text:
+    """One row: how grave, the check, the subjects, and the beginning of what it says; with a width all of it, below."""
     text = Text("  ", no_wrap=True, overflow="ellipsis")
     text.append(f"{row.word:<7} ", style=SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))
     text.append(row.check)
@@ -104,6 +126,8 @@ def row_text(row: FindingsRow) -> Text:
     if row.follows:
         text.append("  follows from it", style="italic")
     said = row.finding.message if row.finding is not None else row.why
-    if said:
+    if said and width > 2 * _INDENT:
+        text.append("\n" + "\n".join(wrap(one_line(said), width, " " * _INDENT)), style="dim")
+    elif said:
         text.append(f"  {one_line(said)[:200]}", style="dim")
     return text

@@ -14,6 +14,7 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.shell_command import as_named
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.text import wrap
+from rocdoctor.tui.draw.links import linked_lines
 from rocdoctor.tui.findings.details import Details
 from rocdoctor.tui.findings.excerpt import Excerpt, ExcerptLine
 from rocdoctor.tui.findings.findings_list import FindingsRow
@@ -52,7 +53,7 @@ def page(row: FindingsRow, diagnosis: Diagnosis, details: Details | None, width:
         _sure(out, found.confidence, found.evidence)
         _evidence(out, row, details, everything)
         _fix(out, row.check, found.fix, everything)
-    _manual(out, found, details)
+    _manual(out, found, details, everything)
     return out.text
 
 
@@ -77,6 +78,15 @@ class _Page:
     def say(self, words: str, indent: str = "", style: str = "", hang: str | None = None) -> None:
         for each in wrap(words, self.width, indent, hang):
             self.line(each, style)
+
+    def links(self, words: str, indent: str, hang: str, whole: bool) -> None:
+        """Words with addresses; ``whole``: none is broken, since it is to be copied."""
+        if whole:
+            self.say(words, indent, hang=hang)
+            return
+        for each in linked_lines(words, self.width, indent, hang):
+            self.line("")
+            self.text.append_text(each)
 
     def title(self, words: str, more: str = "") -> None:
         self.line("")
@@ -268,7 +278,7 @@ def _no_finding(out: _Page, row: FindingsRow, details: Details | None) -> None:
 # -- the manual page
 
 
-def _manual(out: _Page, found: Finding | None, details: Details | None) -> None:
+def _manual(out: _Page, found: Finding | None, details: Details | None, everything: bool) -> None:
     parts = sections(details.manual) if details is not None else {}
     if found is None and parts.get("title"):
         out.title("What is looked for")
@@ -283,7 +293,7 @@ def _manual(out: _Page, found: Finding | None, details: Details | None) -> None:
     if references:
         out.title("References")
         for one in dict.fromkeys(re.sub(r"\s+", " ", clean(each)).strip() for each in references):
-            out.say(one, "  ", hang="    ")
+            out.links(one, "  ", "    ", everything)
 
 
 def _paragraphs(out: _Page, lines: Sequence[str]) -> None:

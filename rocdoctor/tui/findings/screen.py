@@ -340,6 +340,8 @@ class FindingsPage(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A fix is applied to this machine alone, where a program may do it, and taken back where it was applied."""
+        if action in ("verify", "copy_fix"):
+            return self.row is not None and self.row.finding is not None
         if action == "apply":
             return self._mending.offered(self.row, self._host)
         return action != "undo" or self._mending.undoable(self.row) is not None

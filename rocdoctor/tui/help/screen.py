@@ -18,7 +18,7 @@ from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import session_of
 
 _KEYS = (
-    (f"1 to {KEYS[len(AREAS) - 1]}", "the screens above"),
+    ("1 to 9, 0", "the screens above"),
     ("t", "the report as plain text"),
     ("r", "ask everything again"),
     ("b", "back to the evidence that was open before"),

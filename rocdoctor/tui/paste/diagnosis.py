@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import clean
+from rocdoctor.tui.draw.lines import hung
 
 # A larger paste is kept beside the text area, which would take seconds to lay it out.
 LARGE = 32_768
@@ -75,5 +76,5 @@ def report(read: Read, width: int) -> str:
     """The diagnosis as text."""
     from rocdoctor.report.diagnosis.text import render
 
-    columns = max(60, min(width, 100))
-    return clean(render(read.diagnosis, width=columns, pasted=read.host.kind == "text") + read.parts)
+    said = render(read.diagnosis, width=min(width, 100), pasted=read.host.kind == "text") + read.parts
+    return "\n".join(hung(clean(said), width))

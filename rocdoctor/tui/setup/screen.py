@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
@@ -17,6 +16,7 @@ from textual.widgets.option_list import Option
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
+from rocdoctor.service.setup_script import discretion, made_for_root, setup_script
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look, plan_of_today
 from rocdoctor.tui.page import Page
@@ -24,7 +24,10 @@ from rocdoctor.tui.setup.step_verify import Verified, program_of, verify_step
 from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import VerifyProgress, torch_words
 from rocdoctor.tui.widgets.flow import FlowText
-from rocdoctor.tui.widgets.options import Options
+from rocdoctor.tui.widgets.options import SearchedOptions
+from rocdoctor.tui.write_files import NewFile, ask_and_store
+
+_SCRIPT = "rocdoctor-setup.sh"
 
 
 class SetupPage(Page):
@@ -36,6 +39,7 @@ class SetupPage(Page):
         Binding("g", "goal", "Goal"),
         Binding("c", "copy", "Copy commands"),
         Binding("v", "verify", "Verify"),
+        Binding("w", "write", "Write", tooltip="write the steps as a script to review; asks where"),
         Binding("n", "next", "Next", show=False),
         Binding("x", "cancel", "Cancel", show=False),
     ]
@@ -43,6 +47,7 @@ class SetupPage(Page):
         ("g", "the next goal: PyTorch, ROCm, containers, a cluster's node"),
         ("c", "copy the commands of the selected step"),
         ("v", "verify the selected step here"),
+        ("w", "write the steps as a script, as setup --script does; asks where"),
         ("x", "cancel a verification"),
         ("n", "the step that is next"),
     )
@@ -69,7 +74,7 @@ class SetupPage(Page):
         """What to do next, the list, the selected step."""
         yield FlowText(id="setup-head")
         with Container(id="setup-parts"):
-            yield Options(id="setup-list")
+            yield SearchedOptions(id="setup-list")
             with VerticalScroll(id="setup-detail"):
                 yield FlowText(id="setup-step")
 
@@ -103,6 +108,7 @@ class SetupPage(Page):
         self.query_one("#setup-head", FlowText).set(partial(_head, plan))
         steps.clear_options()
         steps.add_options([Option(_row(plan, step), id=step.id) for step in plan.steps])
+        self.refresh_bindings()
         ids = [step.id for step in plan.steps]
         if before in ids:
             steps.highlighted = ids.index(before)
@@ -126,7 +132,7 @@ class SetupPage(Page):
         if plan is None or step is None:
             flow.set(lambda width: Text("No step is known for this machine."))
             return
-        flow.set(partial(_detail, plan, step, self._verified.get(step.id)))
+        flow.set(partial(_detail, plan, step, self._verified.get(step.id), self._sudo))
         self.query_one("#setup-detail", VerticalScroll).scroll_home(animate=False)
 
     def action_goal(self) -> None:
@@ -181,11 +187,28 @@ class SetupPage(Page):
             return
         from rocdoctor.repair.setup.command_lines import typed
 
-        self.rocdoctor.copy("\n".join(typed(step.actions, _sudo())), f"the commands of: {step.title}")
+        self.rocdoctor.copy("\n".join(typed(step.actions, self._sudo)), f"the commands of: {step.title}")
 
+    @property
+    def _sudo(self) -> bool:
+        """Whether ``sudo`` stands before commands: unless they are typed by root on the machine that was judged."""
+        return self._judged is None or not made_for_root(self._judged)
 
-def _sudo() -> bool:
-    return not hasattr(os, "geteuid") or os.geteuid() != 0
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A plan without steps makes no script."""
+        return action != "write" or (self.plan is not None and bool(self.plan.steps))
+
+    def action_write(self) -> None:
+        """Ask where, and write the script of the whole plan, of this goal."""
+        plan, judged, host = self.plan, self._judged, self.rocdoctor.host
+        if plan is None or judged is None:
+            return
+
+        def text() -> str:
+            return setup_script(plan.discreetly(discretion(host)), judged, host)
+
+        new = NewFile(_SCRIPT, text, executable=True, over=True, then="read it, then run it with bash")
+        ask_and_store(self.app, "write the script", new)
 
 
 def _head(plan: SetupPlan, width: int) -> Text:
@@ -207,7 +230,7 @@ def _row(plan: SetupPlan, step: Step) -> Text:
     return text
 
 
-def _detail(plan: SetupPlan, step: Step, verified: Text | None, width: int) -> Text:
+def _detail(plan: SetupPlan, step: Step, verified: Text | None, sudo: bool, width: int) -> Text:
     from rocdoctor.report.setup.setup_document import step_blocks
     from rocdoctor.report.text import lines, wrap
 
@@ -215,7 +238,7 @@ def _detail(plan: SetupPlan, step: Step, verified: Text | None, width: int) -> T
     if verified is not None:
         text.append_text(verified)
         text.append("\n\n")
-    text.append("\n".join(lines(step_blocks(plan, step, sudo=_sudo(), verbose=True, whole=True), width)))
+    text.append("\n".join(lines(step_blocks(plan, step, sudo=sudo, verbose=True, whole=True), width)))
     for note in plan.notes:
         text.append("\n\n" + "\n".join(wrap(f"note: {one_line(note)}", width, "", "      ")))
     return text

@@ -8,12 +8,12 @@ from rich.text import Text
 from textual.widgets.option_list import Option
 
 from rocdoctor.tui.smoke.grid_drawing import GridRow, GridSection, heading, line
-from rocdoctor.tui.widgets.options import Options
+from rocdoctor.tui.widgets.options import SearchedOptions
 
 _LEAST = 50
 
 
-class SmokeGrid(Options):
+class SmokeGrid(SearchedOptions):
     """Modes and ranks. The selection stays at its mode while the grid changes."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class SmokeGrid(Options):
         at = self.highlighted
         return self._rows[at] if at is not None and at < len(self._rows) else None
 
-    def chosen_by_hand(self, event: Options.OptionHighlighted) -> bool:
+    def chosen_by_hand(self, event: SearchedOptions.OptionHighlighted) -> bool:
         """Whether a person moved the cursor, and not ``lead``."""
         return event.option_index != self._led
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -39,10 +38,9 @@ from rocdoctor.tui.smoke.run_session import (
     trouble,
 )
 from rocdoctor.tui.smoke.run_words import form_text, state_text
-from rocdoctor.tui.widgets.ask import Ask
 from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.write_files import NewFile, ask_and_store
 
-_NOTE = "Give a new file or a folder. Only you can read it; nothing is overwritten."
 _TICK_S = 0.25
 _LEAST = 50  # columns for which the details are laid out at least
 # The runs as they are, the same with figures beside their peaks, and figures that are far too low.
@@ -219,18 +217,8 @@ class SmokePage(Page):
         from rocdoctor.tui.smoke import results_file
 
         runs, low = self._results()
-
-        def answered(path: str | None) -> None:
-            if path is not None:
-                Background[Path](self.app, lambda task: results_file.store(runs, low, path), written, failed)
-
-        def written(path: Path) -> None:
-            self.notify(f"Written: {one_line(str(path))}", markup=False)
-
-        def failed(error: Exception) -> None:
-            self.notify(f"Not written: {one_line(str(error))}", severity="error", timeout=10, markup=False)
-
-        self.app.push_screen(Ask("write the results: file", results_file.own_name(), _NOTE, "Write"), answered)
+        new = NewFile(results_file.own_name(), lambda: results_file.text(runs, low))
+        ask_and_store(self.app, "write the results", new)
 
     # -- the choice
 

@@ -18,6 +18,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, heat_style
+from rocdoctor.tui.thermals.gpu_plots import SPANS, plots
 from rocdoctor.tui.thermals.gpu_users import user_lines
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
@@ -42,8 +43,6 @@ _STYLES = {
 }
 # Columns that a block of details needs beside another, and the least lines that it has.
 _BLOCK, _LEAST_LINES = 90, 5
-# Changes below these do not fill the height of a history.
-_SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0}
 _GIB = 2**30
 
 
@@ -67,7 +66,7 @@ class GpuNow:
 
 def temperatures(views: Sequence[GpuNow]) -> Scale | None:
     """The one scale of all histories of temperatures, so that they can be compared."""
-    return scale_of([[each.temp_c for each in one.series] for one in views], _SPANS["temperature"])
+    return scale_of([[each.temp_c for each in one.series] for one in views], SPANS["temperature"])
 
 
 def header(width: int, watched: bool = False, scale: Scale | None = None) -> Text:
@@ -122,7 +121,7 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         text.highlight_words([word], _STYLES[word])
     if width >= VERY_WIDE and now.series:
         room = width - text.cell_len - 4
-        text.append("  " + sparkline([one.temp_c for one in now.series], room, _SPANS["temperature"], scale))
+        text.append("  " + sparkline([one.temp_c for one in now.series], room, SPANS["temperature"], scale))
     return text
 
 
@@ -157,13 +156,17 @@ def asleep(gpu: Gpu) -> bool:
     return value_or(gpu.runtime_status, "") == "suspended"
 
 
-def detail(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
+def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0, plotted: bool = False) -> Text:
     """All of one GPU: each value beside its limit, the history, and why something is unknown.
 
-    ``scale`` is that of the temperatures of all GPUs.
+    ``scale`` is that of the temperatures of all GPUs. In the lines that are left of ``height`` the history is drawn as
+    plots; ``plotted``: nothing else is shown where there are some.
     """
     gpu = now.gpu
     text = Text()
+    if plotted and (drawn := plots(now.series, width, height - 1)):
+        text.append(f"{gpu.label}  ", style="bold")
+        return text.append_text(Text(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))))).append_text(_below(drawn))
     text.append(f"{gpu.label}  ", style="bold")
     text.append(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))) + "\n")
     if asleep(gpu):
@@ -178,19 +181,38 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
     text.append_text(user_lines(now.users, now.place, width, now.inside))
-    for line in _history(now.series, width, scale):
-        text.append(line + "\n")
+    reasons = Text()
     for why, names in unknown.items():
-        text.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)
+        reasons.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)
+    taken = sum(max(1, -(-len(line) // width)) for line in (text.plain + reasons.plain).splitlines())
+    if drawn := plots(now.series, width, height - taken):
+        text.rstrip()
+        text.append_text(_below(drawn)).append("\n")
+    else:
+        for line in _history(now.series, width, scale):
+            text.append(line + "\n")
+    text.append_text(reasons)
     text.rstrip()
     return text
 
 
-def details(views: Sequence[GpuNow], at: int, width: int, height: int) -> Text | Table:
-    """All of each GPU, side by side and below each other, where that fits; else of the one at ``at``."""
+def _below(lines: Sequence[Text]) -> Text:
+    text = Text()
+    for line in lines:
+        text.append("\n").append_text(line)
+    return text
+
+
+def details(views: Sequence[GpuNow], at: int, width: int, height: int, plotted: bool = False) -> Text | Table:
+    """All of each GPU, side by side and below each other, where that fits; else of the one at ``at``.
+
+    ``plotted``: the plots of that one alone.
+    """
     columns = max(1, width // _BLOCK)
     scale = temperatures(views)
-    one = detail(views[at], width, scale)
+    one = detail(views[at], width, scale, height, plotted)
+    if plotted and len(views[at].series) > 1:
+        return one
     deep = -(-len(views) // columns)
     if len(views) == 1 or width < _BLOCK or deep * _LEAST_LINES > height:
         return one
@@ -308,12 +330,16 @@ def _history(series: Sequence[Reading], width: int, scale: Scale | None) -> list
         ("use", "%", lambda one: one.busy_percent),
     )
     room = max(10, min(60, width - HEAD - 22))
-    lines = [f"the last {min(len(series), room)} looks, the newest at the right:"]
+    lines = [f"{_time_words(series[-1].at_s - series[-min(len(series), room)].at_s)}, the newest at the right:"]
     for name, unit, value in rows:
         values = [value(one) for one in series][-room:]
         known = [one for one in values if one is not None]
         if known:
             ends = f"{number(min(known))} to {number(max(known))} {unit}"
-            drawn = sparkline(values, room, _SPANS[name], scale if name == "temperature" else None)
+            drawn = sparkline(values, room, SPANS[name], scale if name == "temperature" else None)
             lines.append(f"{name:<{HEAD}}{drawn:<{room}}  {ends}")
     return lines if len(lines) > 1 else []
+
+
+def _time_words(seconds: float) -> str:
+    return f"the last {seconds / 60:.0f} min" if seconds >= 120 else f"the last {seconds:.0f} s"

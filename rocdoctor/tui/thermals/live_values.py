@@ -19,7 +19,7 @@ from rocdoctor.model.facts import Gpu
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
 
-KEPT = 60
+KEPT = 600  # looks: 20 minutes at the usual rate
 _MOST_EVENTS = 200
 # The same reason again within this time is the same event.
 _AGAIN_S = 60.0
@@ -199,7 +199,7 @@ class Event:
 
 
 class History:
-    """The looks of one machine, in the order of ``add``; the last 60 of each GPU, and the events of all."""
+    """The looks of one machine, in the order of ``add``; the last 600 of each GPU, and the events of all."""
 
     def __init__(self) -> None:
         self.sample: Sample | None = None

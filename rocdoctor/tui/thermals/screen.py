@@ -34,8 +34,10 @@ from rocdoctor.tui.thermals.live_values import (
     place,
     who,
 )
+from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
 from rocdoctor.tui.widgets.flow import FlowFrame
 from rocdoctor.tui.widgets.options import Options
+from rocdoctor.tui.write_files import NewFile, ask_and_store
 
 # A machine that takes longer than this to answer is said to be silent.
 _SILENT_S = 2.0
@@ -52,11 +54,15 @@ class ThermalsPage(Page):
         Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
         Binding("n", "now", "Now", tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
-        Binding("c", "copy", "Copy command", tooltip="copy the command that judges the process on this GPU"),
+        Binding("p", "plots", "Plots", tooltip="the plots of the selected GPU alone, or its values again"),
+        Binding("s", "sort", "Sort", tooltip="sort the GPUs by number, heat, power or use"),
+        Binding("w", "write", "Write", tooltip="write what was seen as a table (CSV); asks where"),
+        Binding("c", "copy", "Copy", tooltip="copy the command that judges the process on this GPU"),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("up, down", "select a GPU"),
         ("tab", "to the details, which scroll"),
+        ("s", "sort by number, heat (nearest to its limit first), power or use"),
     )
     CSS = """
     ThermalsPage #thermals { layout: vertical; height: 1fr; }
@@ -85,6 +91,9 @@ class ThermalsPage(Page):
         self._asked_at = 0.0
         self._trouble = ""
         self._gpus: tuple[Gpu, ...] = ()
+        self._order: Order = "number"
+        self._plotted = False
+        self._shown: list[str] = []  # the keys of the GPUs, in the order of their rows
 
     def body(self) -> ComposeResult:
         """The rate, the table, the details of one GPU and the events."""
@@ -173,7 +182,11 @@ class ThermalsPage(Page):
         """Evidence cannot be looked at again."""
         if action == "copy":
             return bool(self._command())
-        return self._watch is not None or action not in ("rate", "now")
+        if action == "sort":
+            return len(self._gpus) > 1
+        if action in ("plots", "write") and not self._gpus:
+            return False
+        return self._watch is not None or action not in ("rate", "now", "plots", "write")
 
     def _command(self) -> str:
         views = self._views()
@@ -200,6 +213,25 @@ class ThermalsPage(Page):
         self._ask()
         self._draw_state()
 
+    def action_plots(self) -> None:
+        """The plots alone, or all values with the plots that there is room for."""
+        self._plotted = not self._plotted
+        self._draw_detail(self._views())
+
+    def action_sort(self) -> None:
+        """The next order of the GPUs; the selected one stays selected."""
+        self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
+        self._draw()
+
+    def action_write(self) -> None:
+        """Ask where, and write all that was seen of the GPUs since this screen was opened."""
+        from rocdoctor.tui.thermals.history_csv import as_csv
+
+        began = time.time() - time.monotonic()
+        seen = [(one, self._history.of(one)) for one in self._gpus]
+        new = NewFile(time.strftime("rocdoctor-thermals-%Y%m%d-%H%M%S.csv"), lambda: as_csv(seen, began))
+        ask_and_store(self.app, "write the values", new)
+
     # -- showing
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -221,13 +253,13 @@ class ThermalsPage(Page):
     def _views(self) -> list[GpuNow]:
         sample = self._history.sample
         if sample is None:
-            return [GpuNow(one) for one in self._gpus]
+            return ordered([GpuNow(one) for one in self._gpus], self._order)
         silence = self._silence()
         counted = {key(one) for one in sample.gpus if _card(one) in sample.residencies}
         places = {key(one): one.index for one in sample.gpus}
         diagnosis = self.look.diagnosis
         inside = diagnosis is not None and enclosure(diagnosis.machine) is not None
-        return [
+        views = [
             GpuNow(
                 one,
                 self._history.of(one),
@@ -240,6 +272,7 @@ class ThermalsPage(Page):
             )
             for one in self._gpus
         ]
+        return ordered(views, self._order)
 
     def _draw(self) -> None:
         diagnosis, sample = self.look.diagnosis, self._history.sample
@@ -248,6 +281,7 @@ class ThermalsPage(Page):
         width = max(40, self.app.size.width - 3)
         gpus = self.query_one("#gpus", OptionList)
         views = self._views()
+        selected, self._shown = self._selected(gpus), [key(one.gpu) for one in views]
         scale = temperatures(views)
         rows = [row(one, width, scale) for one in views]
         if gpus.option_count != len(rows):
@@ -259,6 +293,8 @@ class ThermalsPage(Page):
         else:
             for at, line in enumerate(rows):
                 gpus.replace_option_prompt_at_index(at, line)
+            if selected in self._shown:  # another order
+                gpus.highlighted = self._shown.index(selected)
         gpus.display = bool(rows)
         self._share()
         self.query_one("#heads", Static).update(header(width, sample is not None, scale) if rows else self._none())
@@ -272,6 +308,11 @@ class ThermalsPage(Page):
         self._draw_detail(views)
         self._draw_state()
 
+    def _selected(self, gpus: OptionList) -> str:
+        """The key of the selected GPU; "" for none."""
+        at = gpus.highlighted
+        return self._shown[at] if at is not None and at < len(self._shown) else ""
+
     def _share(self) -> None:
         """The events have room where some may come: the GPUs of this machine, looked at again and again."""
         diagnosis = self.look.diagnosis
@@ -283,15 +324,17 @@ class ThermalsPage(Page):
         self.refresh_bindings()
         frame = self.query_one("#detail", FlowFrame)
         frame.display = bool(views)
+        plotted = self._plotted
         if views:  # which blocks fit beside each other depends on the room that the table leaves
-            frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height))
+            frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height, plotted))
 
     def _draw_state(self) -> None:
         self.query_one("#rate", Static).update(self._state())
 
     def _state(self) -> Text:
         if self._watch is None:
-            return Text("Recorded values, no history: evidence cannot be asked again.")
+            order = "" if self._order == "number" else f" Sorted by {self._order}."
+            return Text(f"Recorded values, no history: evidence cannot be asked again.{order}")
         sample = self._history.sample
         text = Text()
         if self._trouble:
@@ -304,6 +347,8 @@ class ThermalsPage(Page):
         else:
             text.append("Not looking again (off); ")
         text.append("waiting for the first answer" if sample is None else f"last answer {sample.clock}")
+        if self._order != "number":
+            text.append(f"; sorted by {self._order}")
         return text
 
     def _none(self) -> Text:

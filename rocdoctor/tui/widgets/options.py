@@ -7,6 +7,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 
+from rocdoctor.tui.widgets.ask import Ask
+
 
 class Options(OptionList):
     """An ``OptionList`` that scrolls to its highlighted option again when it has got another size.
@@ -22,3 +24,37 @@ class Options(OptionList):
     def on_resize(self) -> None:
         """Scroll once the new size is laid out."""
         self.call_after_refresh(self.scroll_to_highlight)
+
+
+class SearchedOptions(Options):
+    """A list with a search: ``/`` asks for words and goes to the next row that has all of them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "find", "Search", key_display="/", tooltip="go to the next row with some words"),
+    ]
+    words = ""
+
+    def action_find(self) -> None:
+        """Ask for the words; those of last time stand there."""
+
+        def answered(words: str | None) -> None:
+            if words is not None:
+                self.words = words
+                if not self.find(words):
+                    self.notify(f"no row has '{words}'", markup=False)
+
+        self.app.push_screen(
+            Ask("search", self.words, "Words of a row; the next one that has all of them.", "Go"), answered
+        )
+
+    def find(self, words: str) -> bool:
+        """Highlight the next row that has the words, from the top again after the last; whether there is one."""
+        wanted, count = words.lower().split(), self.option_count
+        first = 0 if self.highlighted is None else self.highlighted + 1
+        for at in (number % count for number in range(first, first + count)):
+            option = self.get_option_at_index(at)
+            said = str(getattr(option.prompt, "plain", option.prompt)).lower()
+            if not option.disabled and all(word in said for word in wanted):
+                self.highlighted = at
+                return True
+        return False

@@ -16,7 +16,6 @@ from rocdoctor.parsers.own.smoke_results import from_text
 from rocdoctor.train.smoke.worker.mode import all_modes
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.smoke import screen
-from rocdoctor.tui.smoke.results_file import store
 from rocdoctor.tui.smoke.screen import SmokePage
 from rocdoctor.tui.widgets.ask import Ask
 from tests.tui.kit import NARROW, WIDE, driven, fixture_host, same_picture, shown, until
@@ -127,8 +126,6 @@ def test_results_can_be_written_as_a_file_that_nothing_overwrites(tmp_path: Path
 
     driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), drive)
     assert from_text(file.read_text()) == WRONG and file.stat().st_mode & 0o777 == 0o600
-    folder = store(WRONG, (), str(tmp_path))
-    assert folder.parent == tmp_path and folder.suffix == ".json"
 
 
 def test_without_results_there_is_nothing_to_write() -> None:

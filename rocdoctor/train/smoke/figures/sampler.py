@@ -32,6 +32,7 @@ class Reading:
     """One look at one device (``bdf`` None: the processors). Clocks in MHz; ``link_gb_s`` as the link is now.
 
     ``slowed``: reasons for low clocks that cost speed: heat and signals from outside. ``limits``: all reasons given.
+    ``near_c`` is the temperature that is nearest to its own limit ``limit_c``; both None where no limit is known.
     """
 
     at_s: float
@@ -46,6 +47,9 @@ class Reading:
     capable_gb_s: float | None = None
     slowed: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    near_c: float | None = None
+    limit_c: float | None = None
+    memory_bytes: int | None = None
 
 
 def reading_of(gpu: Gpu, at_s: float, residencies: Iterable[str] = ()) -> Reading:
@@ -75,6 +79,9 @@ def reading_of(gpu: Gpu, at_s: float, residencies: Iterable[str] = ()) -> Readin
         *_link(gpu),
         (*heat, *external_reasons(reasons), *grown),
         tuple(reasons),
+        nearest.input_c if nearest is not None else None,
+        nearest.crit_c if nearest is not None else None,
+        value_or(gpu.vram_used_bytes, None),
     )
 
 
