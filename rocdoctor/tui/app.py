@@ -21,7 +21,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import ShownCells, changed_only, erases_in_colour
-from rocdoctor.tui.config import ACTIONS, ANSI, Config, theme_named, theme_names
+from rocdoctor.tui.config import ACTIONS, ANSI, Config, config_file, light_background, theme_named, theme_names
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _MOST_NEWS = 3  # lines at once
 _KEPT_CHANGES = 200
 _LEAVE_S = 4.0  # for a second press
+_LIGHT = "textual-light"
 
 
 def _commands() -> type[Provider]:
@@ -130,6 +131,7 @@ class RocdoctorApp(Session):
         # A full collection of garbage holds up the keys for 0.1 s and more on a large machine: rarely, then.
         gc.set_threshold(5000, 10, 100)
         self.app_resume_signal.subscribe(self, lambda _: self._shown_cells.forget(), immediate=True)
+        self.theme_changed_signal.subscribe(self, lambda theme: self._theme_chosen(theme.name))
         self.call_after_refresh(self._begin)
         self.set_interval(EVERY_S, self._look_again)
 
@@ -138,6 +140,8 @@ class RocdoctorApp(Session):
         for key, name in self.config.keys.items():
             self.bind(key, ACTIONS[name], description=name, show=False)
         if not self.config.theme:
+            if light_background(os.environ.get("COLORFGBG", "")) and not os.environ.get("NO_COLOR"):
+                self.theme = _LIGHT
             return []
         theme = theme_named(self.config.theme, list(self.available_themes))
         if not theme:
@@ -146,6 +150,12 @@ class RocdoctorApp(Session):
         if not (os.environ.get("NO_COLOR") and ANSI in theme):  # the greys of NO_COLOR need colours to be made of
             self.theme = theme
         return []
+
+    def _theme_chosen(self, name: str) -> None:
+        """Say how it is kept: another run asks the file of the user."""
+        if self.drawn and name != self.config.theme:
+            words = f'to keep this theme: theme = "{name}" in {config_file()}'
+            self.notify(words, timeout=10, markup=False)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write what differs from what the terminal shows; a line of what Textual calls for each update."""

@@ -88,6 +88,14 @@ def theme_names(available: Sequence[str]) -> list[str]:
     return [ANSI, *(one for one in available if one != ANSI)]
 
 
+def light_background(told: str) -> bool:
+    """Whether the variable COLORFGBG says that the terminal is white, as rxvt and Konsole set it (``0;15``).
+
+    What it means: https://unix.stackexchange.com/questions/245378, read 2026-11-28.
+    """
+    return told.rpartition(";")[2] in ("7", "15")
+
+
 def theme_named(name: str, available: Sequence[str]) -> str:
     """The theme of Textual that a name means; "" for none."""
     terminals = [one for one in ("ansi-dark", "textual-ansi") if one in available]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from textual.app import App, ComposeResult
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
 
-from rocdoctor.tui.widgets.options import Options
+from rocdoctor.tui.widgets.ask import Ask
+from rocdoctor.tui.widgets.options import Options, SearchedOptions
 from tests.tui.kit import seen
 
 
@@ -39,3 +41,30 @@ def test_the_highlighted_option_stays_in_view_when_the_list_gets_less_room() -> 
 def _in_view(options: OptionList) -> bool:
     assert options.highlighted is not None
     return 0 <= options.highlighted - options.scroll_y < options.scrollable_content_region.height
+
+
+class _Searched(App[None]):
+    def compose(self) -> ComposeResult:
+        yield SearchedOptions("Heading", "ddp on GPUs", "fsdp", Option("ddp, in a heading", disabled=True), "ddp again")
+
+
+def test_a_search_goes_to_the_next_row_with_all_words_and_begins_anew_after_the_last() -> None:
+    async def search() -> list[int | None]:
+        app = _Searched()
+        async with app.run_test(size=(40, 12)) as pilot:
+            options = app.query_one(SearchedOptions)
+            options.focus()
+            options.highlighted = 0
+            await pilot.press("slash")
+            assert isinstance(app.screen, Ask)
+            app.screen.query_one(Input).value = "DDP"
+            await pilot.press("enter")
+            await seen(pilot)
+            places = [options.highlighted]
+            for words in ("ddp", "ddp", "gpus ddp", "nothing of this"):
+                found = options.find(words)
+                assert found == (words != "nothing of this"), words
+                places.append(options.highlighted)
+            return places
+
+    assert asyncio.run(search()) == [1, 4, 1, 1, 1]

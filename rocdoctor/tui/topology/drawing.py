@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rich.text import Text
 
@@ -14,6 +14,7 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.style import SEVERITY_STYLE
+from rocdoctor.tui.topology.boxes import Spot, boxes
 from rocdoctor.tui.topology.check_notes import lost_links, notes
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
 from rocdoctor.tui.topology.link_matrix import matrix_lines, pair_words
@@ -25,16 +26,26 @@ from rocdoctor.tui.topology.pcie_tree import numa_rows
 class Drawing:
     """Lines of at most the width asked for; ``gpus`` has the index of the GPU that a line tells of, or None.
 
-    ``links`` is the line where the part on links between GPUs begins.
+    ``links`` is the line where the part on links between GPUs begins. ``spots``: the boxes of GPUs, in their order.
     """
 
     lines: tuple[Text, ...]
     gpus: tuple[int | None, ...]
     links: int
+    spots: Mapping[int, Spot] = field(default_factory=dict)
 
     def line_of(self, gpu: int) -> int | None:
         """The first line that tells of a GPU."""
         return self.gpus.index(gpu) if gpu in self.gpus else None
+
+
+def topology_in_boxes(machine: Machine, verdicts: Sequence[Verdict], width: int, selected: int | None) -> Drawing:
+    """The same as boxes, without the words on how to read a tree; the selected GPU has a heavy frame."""
+    lines = _processors(machine, width)
+    drawn = boxes(machine, verdicts, width, selected)
+    spots = {gpu: (x, y + len(lines), wide, tall) for gpu, (x, y, wide, tall) in drawn.spots.items()}
+    lines += drawn.lines
+    return _with_links(machine, verdicts, width, lines, [None] * len(lines), spots)
 
 
 def topology(machine: Machine, verdicts: Sequence[Verdict], width: int) -> Drawing:
@@ -47,6 +58,18 @@ def topology(machine: Machine, verdicts: Sequence[Verdict], width: int) -> Drawi
     if not machine.gpus:
         words = "No GPU is on the PCI bus." if machine.gpus_complete else "No GPU is in this evidence."
         lines += [Text(""), *filled("", "", atoms(words), width)]
+    return _with_links(machine, verdicts, width, lines, gpus, {})
+
+
+def _with_links(
+    machine: Machine,
+    verdicts: Sequence[Verdict],
+    width: int,
+    lines: list[Text],
+    gpus: list[int | None],
+    spots: Mapping[int, Spot],
+) -> Drawing:
+    """What was drawn, with the links between GPUs below it, other displays, and how to read the tree."""
     links = len(lines)
     lost = lost_links(machine, verdicts)
     matrix = matrix_lines(machine, width, {pair: SEVERITY_STYLE[note.severity] for pair, note in lost.items()})
@@ -57,9 +80,9 @@ def topology(machine: Machine, verdicts: Sequence[Verdict], width: int) -> Drawi
     if matrix:
         lines += [Text(""), Text("GPU to GPU", style="bold", end=""), *matrix]
         links += 1
-    lines += _displays(machine, width) + _reading(machine, width)
+    lines += _displays(machine, width) + ([] if spots else _reading(machine, width))
     gpus += [None] * (len(lines) - len(gpus))
-    return Drawing(tuple(lines), tuple(gpus), links)
+    return Drawing(tuple(lines), tuple(gpus), links, spots)
 
 
 def _processors(machine: Machine, width: int) -> list[Text]:

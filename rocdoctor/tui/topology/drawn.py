@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 from textual.events import Click
@@ -10,6 +10,8 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+
+from rocdoctor.tui.topology.boxes import Spot
 
 _MARK, _NO_MARK = "▸ ", "  "
 _ABOVE = 2  # lines above a selected part that come into sight with it
@@ -37,15 +39,18 @@ class Drawn(ScrollView, can_focus=False):
         self._parts: Sequence[int | None] = ()
         self._selected: int | None = None
         self._strips: dict[int, Strip] = {}
+        self._spots: Mapping[int, Spot] = {}
 
     @property
     def room(self) -> int:
         """The cells that a line may take; ``gutter`` has the room of the scrollbar, whether one is seen or not."""
         return max(1, self.outer_size.width - self.gutter.width - (len(_MARK) if self.MARKED else 0))
 
-    def put(self, lines: Sequence[Text], parts: Sequence[int | None] = ()) -> None:
-        """Show other lines; how far they are scrolled stays."""
-        self._lines, self._parts = lines, parts
+    def put(
+        self, lines: Sequence[Text], parts: Sequence[int | None] = (), spots: Mapping[int, Spot] | None = None
+    ) -> None:
+        """Show other lines; how far they are scrolled stays. ``spots``: places of parts that share lines."""
+        self._lines, self._parts, self._spots = lines, parts, spots or {}
         self._strips.clear()
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
         self.refresh()
@@ -62,6 +67,12 @@ class Drawn(ScrollView, can_focus=False):
             first = max(0, self._parts.index(part) - _ABOVE)
             region = Region(0, first, 1, _ABOVE + self._parts.count(part))
             self.scroll_to_region(region, animate=False, force=True)  # also before it has its scrollbar
+
+    def show_spot(self, part: int) -> None:
+        """Bring a part that has a place into sight."""
+        if part in self._spots:
+            x, y, wide, tall = self._spots[part]
+            self.scroll_to_region(Region(0, y, x + wide, tall), animate=False, force=True)
 
     def in_sight(self, part: int | None) -> bool:
         """Whether the first line of a part is on the screen."""
@@ -97,6 +108,10 @@ class Drawn(ScrollView, can_focus=False):
         place = event.get_content_offset(self)
         at = place.y + round(self.scroll_y) if place is not None else len(self._parts)
         part = self._parts[at] if at < len(self._parts) else None
+        x = place.x - len(_NO_MARK) if place is not None else -1
+        for one, (left, top, wide, tall) in self._spots.items():
+            if left <= x < left + wide and top <= at < top + tall:
+                part = one
         if part is not None:
             self.post_message(self.Picked(part))
 

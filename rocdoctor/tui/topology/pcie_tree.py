@@ -42,9 +42,19 @@ class _Drawer:
         self.rows += [TreeRow(line, gpu) for line in filled(first, rest, parts, self.width)]
 
 
-def numa_rows(machine: Machine, notes: Notes, width: int) -> list[TreeRow]:
-    """A section for each NUMA node, and one for what has no node."""
-    drawer = _Drawer(machine, notes, width, _marks(machine))
+@dataclass(frozen=True, slots=True)
+class PlaceSection:
+    """A NUMA node, or a word for what has none: its GPUs, the tree to them, those without a way, its network cards."""
+
+    place: Place
+    gpus: tuple[Gpu, ...]
+    tree: dict[Key, Branch]
+    lost: tuple[Gpu, ...]
+    nics: tuple[Nic, ...]
+
+
+def place_sections(machine: Machine) -> list[PlaceSection]:
+    """What is where, by NUMA node; last what has no node."""
     nodes = machine.numa_nodes
     gpus: dict[Place, list[Gpu]] = {node.node: [] for node in nodes}
     for gpu in machine.gpus:
@@ -56,14 +66,27 @@ def numa_rows(machine: Machine, notes: Notes, width: int) -> list[TreeRow]:
     nics: dict[Place, list[Nic]] = {}
     for nic in cards:
         nics.setdefault(place_of(nic.numa_node, nodes), []).append(nic)
-    if not nodes:
+    places = sorted({*gpus, *nics}, key=lambda one: (isinstance(one, str), str(one) if isinstance(one, str) else one))
+    return [
+        PlaceSection(
+            place,
+            tuple(gpus.get(place, ())),
+            trees.get(place, {}),
+            tuple(gpu for gpu in gpus.get(place, ()) if not _placed(gpu)),
+            tuple(nics.get(place, ())),
+        )
+        for place in places
+    ]
+
+
+def numa_rows(machine: Machine, notes: Notes, width: int) -> list[TreeRow]:
+    """A section for each NUMA node, and one for what has no node."""
+    drawer = _Drawer(machine, notes, width, _marks(machine))
+    if not machine.numa_nodes:
         drawer.put("", "  ", atoms("NUMA nodes: not in this evidence", "bold"))
-    for place in sorted(
-        {*gpus, *nics}, key=lambda one: (isinstance(one, str), str(one) if isinstance(one, str) else one)
-    ):
-        members = gpus.get(place, [])
-        _head(drawer, place, members)
-        _section(drawer, trees.get(place, {}), [gpu for gpu in members if not _placed(gpu)], nics.get(place, []))
+    for one in place_sections(machine):
+        _head(drawer, one.place, one.gpus)
+        _section(drawer, one.tree, one.lost, one.nics)
     return drawer.rows
 
 
@@ -132,7 +155,7 @@ def _branch(drawer: _Drawer, prefix: str, branch: Branch, last: bool, top: bool)
     if gpu is not None:
         drawer.put(first, inner, parts + _gpu(drawer, gpu), index)
     elif branch.limb is not None and branch.limb.lower is not None:
-        what = "switch on the card" if branch.limb.inside or _on_card(branch) else "switch"
+        what = "switch on the card" if branch.limb.inside or on_card(branch) else "switch"
         drawer.put(first, inner, [*parts, *atoms(f"{what} {branch.limb.lower.bdf}"), *_shared(branch)])
     for at, one in enumerate(below, start=1):
         _branch(drawer, rest, one, at == len(below) and not branch.nics, top=False)
@@ -140,7 +163,7 @@ def _branch(drawer: _Drawer, prefix: str, branch: Branch, last: bool, top: bool)
         _nic(drawer, rest, nic, at == len(branch.nics))
 
 
-def _on_card(branch: Branch) -> bool:
+def on_card(branch: Branch) -> bool:
     """Whether a switch belongs to the card of the one GPU below it."""
     return bool(branch.below) and all(one.limb is not None and one.limb.inside for one in branch.below.values())
 

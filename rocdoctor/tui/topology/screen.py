@@ -35,6 +35,7 @@ class TopologyPage(Page):
         Binding("up,k", "go(-1)", "Previous GPU", show=False),
         Binding("down,j", "scroll(1)", "Scroll", key_display="↑↓"),
         Binding("up,k", "scroll(-1)", "Scroll up", show=False),
+        Binding("v", "view", "View", tooltip="the machine as boxes, or as a tree with all that is known of each link"),
         Binding("m", "links", "Links", tooltip="to the links between GPUs"),
         Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
         Binding("enter", "app.area('findings')", "Findings"),
@@ -70,6 +71,7 @@ class TopologyPage(Page):
         self._gpu: int | None = None
         self._shut = False  # the person wants no details
         self._fresh = True  # other evidence is to be drawn: from its top, or from a GPU with a fault
+        self._boxed: bool | None = None  # None: where there is room for all of the boxes
         self._early = 0  # steps that were asked for before there was a drawing
 
     def body(self) -> ComposeResult:
@@ -103,7 +105,7 @@ class TopologyPage(Page):
         """Keys of GPUs where there are some."""
         known = self.look.diagnosis or self._diagnosis  # of the app: the first key bar is the right one
         gpus = len(known.machine.gpus) if known is not None else 0
-        least = {"go": 1, "details": 1, "links": 2}.get(action, 0)
+        least = {"go": 1, "details": 1, "view": 1, "links": 2}.get(action, 0)
         return gpus == 0 if action == "scroll" else gpus >= least
 
     def _say(self, words: str) -> None:
@@ -123,25 +125,52 @@ class TopologyPage(Page):
 
     def _draw(self) -> None:
         """Lines for the width that there is now."""
-        from rocdoctor.tui.topology.drawing import topology  # read in after the screen is there
-
         pane = self.query_one("#drawing", Drawn)
         if self._diagnosis is None or pane.outer_size.width == 0:
             return
         if self._drawn is None or self._drawn[0] is not self._diagnosis or self._drawn[1] != pane.room:
             self._drawn = (self._diagnosis, pane.room)
-            self._drawing = topology(self._diagnosis.machine, self._diagnosis.verdicts, pane.room)
-            pane.put(self._drawing.lines, self._drawing.gpus)
-        top = next((gpu for gpu in self._drawing.gpus if gpu is not None), None) if self._drawing is not None else None
+            self._put(self._diagnosis)
+        assert self._drawing is not None
+        top = next((gpu for gpu in self._drawing.gpus if gpu is not None), None)
         seen = self._fresh and self._gpu != top
         if self._fresh and not seen:
             pane.scroll_home(animate=False)
         pane.select(self._gpu, seen=seen)
+        if self._fresh and self._gpu is not None:
+            pane.show_spot(self._gpu)
         self._fresh = False
         self._fill_details()
         steps, self._early = self._early, 0
         for _ in range(abs(steps)):
             self.action_go(1 if steps > 0 else -1)
+
+    def _put(self, diagnosis: Diagnosis) -> None:
+        """The drawing of now, as boxes or as a tree."""
+        from rocdoctor.tui.topology.drawing import topology, topology_in_boxes  # read in after the screen is there
+
+        pane, machine = self.query_one("#drawing", Drawn), diagnosis.machine
+        boxed = self._boxed
+        drawn = None
+        if machine.gpus and boxed is not False:
+            drawn = topology_in_boxes(machine, diagnosis.verdicts, pane.room, self._gpu)
+            boxed = boxed or (self.has_class("wide") and len(drawn.lines) <= pane.size.height)
+        if drawn is None or not boxed:
+            drawn = topology(machine, diagnosis.verdicts, pane.room)
+        self._drawing = drawn
+        pane.put(drawn.lines, drawn.gpus, drawn.spots)
+
+    def action_view(self) -> None:
+        """Boxes instead of the tree, or the tree instead of boxes."""
+        if self._drawing is None or self._diagnosis is None:
+            return
+        self._boxed = not self._drawing.spots
+        self._put(self._diagnosis)
+        pane = self.query_one("#drawing", Drawn)
+        pane.scroll_home(animate=False)
+        pane.select(self._gpu)
+        if self._gpu is not None:
+            pane.show_spot(self._gpu)
 
     def _selected(self) -> Gpu | None:
         gpus = self._diagnosis.machine.gpus if self._diagnosis is not None else ()
@@ -163,7 +192,11 @@ class TopologyPage(Page):
 
     def _select(self, gpu: int) -> None:
         self._gpu = gpu
-        self.query_one("#drawing", Drawn).select(gpu)
+        pane = self.query_one("#drawing", Drawn)
+        if self._drawing is not None and self._drawing.spots and self._diagnosis is not None:
+            self._put(self._diagnosis)
+            pane.show_spot(gpu)
+        pane.select(gpu)
         self._fill_details()
         self.query_one(DrawnPane).scroll_home(animate=False)
 
@@ -177,12 +210,12 @@ class TopologyPage(Page):
             self._early += by
             return
         pane = self.query_one("#drawing", Drawn)
-        order = list(dict.fromkeys(gpu for gpu in self._drawing.gpus if gpu is not None))
+        order = [*self._drawing.spots] or list(dict.fromkeys(gpu for gpu in self._drawing.gpus if gpu is not None))
         at = order.index(self._gpu) + by if self._gpu in order else -1
         line = self._drawing.line_of(self._gpu) if self._gpu is not None else None
         if line is not None and not pane.in_sight(self._gpu) and (line < pane.scroll_y) == (by < 0):
             pane.select(self._gpu)
-        elif 0 <= at < len(order) and pane.in_sight(self._gpu):
+        elif 0 <= at < len(order) and (self._drawing.spots or pane.in_sight(self._gpu)):
             self._select(order[at])
         else:
             self.action_scroll(by)

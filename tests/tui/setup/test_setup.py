@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 from threading import enumerate as enumerate_threads
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
+from rocdoctor.cli.main import main
 from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import OperatingSystem
@@ -21,8 +23,9 @@ from rocdoctor.tui import look
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.setup import screen
 from rocdoctor.tui.setup.screen import SetupPage
+from rocdoctor.tui.widgets.ask import Ask, Confirm
 from tests.golden.replay import our_checks
-from tests.kit import k
+from tests.kit import ROOT, k
 from tests.machines.files import MachineHost
 from tests.repair.setup.desk import desk
 from tests.repair.setup.world.box import evidence
@@ -143,6 +146,35 @@ def test_evidence_of_another_machine_cannot_be_verified_here() -> None:
         return shown(app)
 
     assert "not of a live machine" in driven(fixture_host("phoenix-laptop"), verify)
+
+
+def test_the_script_is_that_of_the_command_and_one_that_exists_is_asked_about(tmp_path: Path) -> None:
+    file, own = tmp_path / "set.sh", tmp_path / "own.sh"
+
+    async def write(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _open(app, pilot)
+        for answers in ((), ("n",), ("y",)):
+            await pilot.press("w")
+            await until(pilot, lambda: isinstance(app.screen, Ask))
+            app.screen.query_one(Input).value = str(file)
+            await pilot.press("enter")
+            for key in answers:
+                await until(pilot, lambda: isinstance(app.screen, Confirm))
+                assert "exists already" in shown(app)
+                await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, SetupPage))
+            if not answers:
+                await until(pilot, lambda: file.exists())
+                assert file.read_text().startswith("#!") and file.stat().st_mode & 0o777 == 0o700
+                file.write_text("mine")
+            elif answers == ("n",):
+                assert file.read_text() == "mine"
+        await until(pilot, lambda: file.read_text() != "mine")
+
+    driven(fixture_host("phoenix-laptop"), write)
+    fixture = str(ROOT / "fixtures" / "phoenix-laptop.capture")
+    assert main(["setup", "--from", fixture, "--script", str(own), "--quiet"]) == 1
+    assert file.read_text() == own.read_text()
 
 
 def _member() -> Person:

@@ -173,7 +173,7 @@ def test_where_it_is_watched_the_events_count() -> None:
 def test_the_history_has_its_ends_in_words() -> None:
     series = tuple(reading_of(card(temps=(Temperature("edge", k(40.0 + at), k(100.0)),)), at) for at in range(20))
     text = detail(GpuNow(card(), series), 77).plain
-    assert "the last 20 looks" in text
+    assert "the last 19 s, the newest at the right:" in text
     line = next(line for line in text.splitlines() if line.startswith("temperature"))
     assert line.endswith("40 to 59 °C")
     assert "▁" in line

@@ -9,7 +9,8 @@ from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu, Power, Temperature
-from rocdoctor.tui.thermals.live_values import RETRY_S, History, Sample, Watch, held_down, key, merged, place, who
+from rocdoctor.tui.config import DEFAULT_RATE_S
+from rocdoctor.tui.thermals.live_values import KEPT, RETRY_S, History, Sample, Watch, held_down, key, merged, place, who
 from tests.kit import amd_gpu, k, nvidia_gpu, u
 from tests.tui.kit import fixture_host
 from tests.tui.thermals.live_kit import LiveFixture, temperature
@@ -152,13 +153,13 @@ def sample(at_s: float, *gpus: Gpu, counters: dict[str, int] | None = None) -> S
     return Sample(at_s, clock, gpus, {"card0": counters} if counters is not None else {})
 
 
-def test_the_history_keeps_the_last_sixty_looks() -> None:
+def test_the_history_keeps_minutes_and_no_more() -> None:
     history = History()
-    for at in range(70):
-        history.add(sample(float(at), hot(40.0 + at)))
+    for at in range(KEPT + 10):
+        history.add(sample(float(at), hot(40.0 + at % 50)))
     series = history.of(hot(0.0))
-    assert len(series) == 60
-    assert (series[0].temp_c, series[-1].temp_c) == (50.0, 109.0)
+    assert len(series) == KEPT and KEPT * DEFAULT_RATE_S >= 600
+    assert (series[0].at_s, series[-1].at_s) == (10.0, KEPT + 9.0)
 
 
 def test_heat_is_an_event_from_its_begin_to_its_end() -> None:

@@ -82,7 +82,7 @@ def test_values_change_while_one_watches() -> None:
         host.texts[temperature(0, 3)] = "104000"
         await pilot.press("n")
         await until(pilot, lambda: "mem 104 of 108" in shown(app))
-        await until(pilot, lambda: re.search(r"the last \d+ looks", text_of_detail(app)))
+        await until(pilot, lambda: re.search(r"the last \d+ s, ", text_of_detail(app)))
         assert "60 to 104 °C" in text_of_detail(app)
 
     driven(host, look)

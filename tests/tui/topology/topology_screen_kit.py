@@ -23,10 +23,18 @@ def narrow_link() -> Host:
     return broken.host
 
 
-def on_topology(host: Host, drive: Drive[T], size: tuple[int, int] = (80, 24), keys: tuple[str, ...] = ()) -> T:
+def on_topology(
+    host: Host, drive: Drive[T], size: tuple[int, int] = (80, 24), keys: tuple[str, ...] = (), tree: bool = True
+) -> T:
+    """``tree``: where the screen begins with boxes, go to the tree first."""
+
     async def there(app: RocdoctorApp, pilot: Pilot[Any]) -> T:
         await pilot.press("3")
         await drawn(app, pilot)
+        drawing = page(app)._drawing
+        if tree and drawing is not None and drawing.spots:
+            await pilot.press("v")
+            await pilot.pause()
         for key in keys:
             await pilot.press(key)
             await pilot.pause()
