@@ -60,7 +60,7 @@ def test_a_search_goes_to_the_next_row_with_all_words_and_begins_anew_after_the_
             app.screen.query_one(Input).value = "DDP"
             await pilot.press("enter")
             await seen(pilot)
-            places = [options.highlighted]
+            places: list[int | None] = [options.highlighted]
             for words in ("ddp", "ddp", "gpus ddp", "nothing of this"):
                 found = options.find(words)
                 assert found == (words != "nothing of this"), words

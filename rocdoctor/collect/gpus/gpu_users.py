@@ -86,7 +86,7 @@ def _kfd_memory(host: Host, gpus: Iterable[Gpu]) -> dict[int, dict[int, int]]:
         return {}
     owners = {one: pid for one in names_in(host, f"{_KFD}/*", _MOST) if (pid := to_int(one.rsplit("/", 1)[-1]))}
     contexts = names_in(host, f"{_KFD}/*/context_*", _MOST) if owners else ()
-    owners |= {one: owners[of] for one in contexts if (of := one.rsplit("/", 1)[0]) in owners}
+    owners |= {one: owners[above] for one in contexts if (above := one.rsplit("/", 1)[0]) in owners}
     host.prefetch(f"read {folder}/vram_{gpu_id}" for folder in owners for gpu_id in ids)
     found: dict[int, dict[int, int]] = {}
     for folder, pid in owners.items():

@@ -159,7 +159,7 @@ def _framed(
 ) -> _Block:
     """A frame with a title in its upper edge, as wide as what it holds."""
     width = max(inner.width, at_least - 2)
-    corner, flat, right, side, low, end = _HEAVY if heavy else _LIGHT
+    corner, flat, right, side, low, end = tuple(_HEAVY if heavy else _LIGHT)
     cut = set_cell_size(title, width - 2) if cell_len(title) > width - 2 else title
     top = Text(no_wrap=True, end="").append(f"{corner}{flat}", style=style)
     top.append(cut, style=f"bold {style}".strip()).append(flat * (width - 1 - cell_len(cut)) + right, style=style)

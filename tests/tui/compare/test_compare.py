@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from rocdoctor.cli.main import main
+from rocdoctor.cli.main import run
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.compare.screen import ComparePage
 from rocdoctor.tui.widgets.ask import Ask
@@ -39,7 +39,7 @@ def test_it_says_what_the_command_says_and_an_unreadable_file_is_a_sentence(caps
         return app.clipboard
 
     copied = driven(fixture_host("faulty/rx7900xtx-2gpu-old-guide"), drive, (120, 50))
-    assert main(["diff", _OTHER, str(_THIS)]) == 1
+    assert run(["diff", _OTHER, str(_THIS)]) == 1
     printed = capsys.readouterr().out
     rows = [line.split() for line in printed.splitlines() if line.startswith("  ") and "->" in line]
     assert rows and all(row in [line.split() for line in copied.splitlines()] for row in rows)

@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from rocdoctor.cli.main import main
+from rocdoctor.cli.main import run
 from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import OperatingSystem
@@ -173,7 +173,7 @@ def test_the_script_is_that_of_the_command_and_one_that_exists_is_asked_about(tm
 
     driven(fixture_host("phoenix-laptop"), write)
     fixture = str(ROOT / "fixtures" / "phoenix-laptop.capture")
-    assert main(["setup", "--from", fixture, "--script", str(own), "--quiet"]) == 1
+    assert run(["setup", "--from", fixture, "--script", str(own), "--quiet"]) == 1
     assert file.read_text() == own.read_text()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rich.text import Text
+
 from rocdoctor.train.smoke.figures.sampler import Reading
 from rocdoctor.tui.style import WRONG
 from rocdoctor.tui.thermals.drawing import GpuNow, detail, details
@@ -51,10 +53,7 @@ def test_the_limit_is_a_line_and_what_reaches_it_is_red() -> None:
     assert "limit 400 (above this plot)" in far[0].plain and not any("╌" in line.plain for line in far)
 
 
-def _red_dots(line: object) -> bool:
-    from rich.text import Text
-
-    assert isinstance(line, Text)
+def _red_dots(line: Text) -> bool:
     return any(
         str(one.style) == WRONG and "\u2801" <= line.plain[one.start : one.end][:1] <= "\u28ff" for one in line.spans
     )
@@ -68,8 +67,8 @@ def test_what_is_not_known_and_when_nobody_looked_stays_blank() -> None:
     assert _middle(plot(_rising(values=[50.0] * 60), 60, 8))
 
 
-def _middle(lines: list[object]) -> int:
-    texts = [getattr(line, "plain", "")[28:34] for line in lines[1:-2]]
+def _middle(lines: list[Text]) -> int:
+    texts = [line.plain[28:34] for line in lines[1:-2]]
     return sum(_dots(texts))
 
 
