@@ -71,7 +71,7 @@ class TopologyPage(Page):
         self._gpu: int | None = None
         self._shut = False  # the person wants no details
         self._fresh = True  # other evidence is to be drawn: from its top, or from a GPU with a fault
-        self._boxed: bool | None = None  # None: where there is room for all of the boxes
+        self._boxed: bool | None = None  # None: boxes where there is room for all of them; what is shown first stays
         self._early = 0  # steps that were asked for before there was a drawing
 
     def body(self) -> ComposeResult:
@@ -93,7 +93,7 @@ class TopologyPage(Page):
             self.refresh_bindings()
         self._diagnosis = look.diagnosis
         if other:
-            self._gpu = None
+            self._gpu, self._boxed = None, None
         indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
         if self._gpu not in indices:
             self._gpu = _first(look.diagnosis)
@@ -150,12 +150,12 @@ class TopologyPage(Page):
         from rocdoctor.tui.topology.drawing import topology, topology_in_boxes  # read in after the screen is there
 
         pane, machine = self.query_one("#drawing", Drawn), diagnosis.machine
-        boxed = self._boxed
         drawn = None
-        if machine.gpus and boxed is not False:
+        if machine.gpus and self._boxed is not False:
             drawn = topology_in_boxes(machine, diagnosis.verdicts, pane.room, self._gpu)
-            boxed = boxed or (self.has_class("wide") and len(drawn.lines) <= pane.size.height)
-        if drawn is None or not boxed:
+            if self._boxed is None:
+                self._boxed = self.has_class("wide") and len(drawn.lines) <= pane.size.height
+        if drawn is None or not self._boxed:
             drawn = topology(machine, diagnosis.verdicts, pane.room)
         self._drawing = drawn
         pane.put(drawn.lines, drawn.gpus, drawn.spots)
