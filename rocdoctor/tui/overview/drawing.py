@@ -62,8 +62,11 @@ def counts(diagnosis: Diagnosis, width: int) -> Text:
     return text
 
 
-def found_row(row: FindingsRow, width: int) -> Text:
-    """A finding in one line: how grave, of what, the sentence; its name where there is room."""
+def found_row(row: FindingsRow, width: int, tall: int = 1) -> Text:
+    """A finding in one line: how grave, of what, the sentence; its name where there is room.
+
+    In several lines (``tall``) all of the sentence that they hold.
+    """
     found = row.finding
     assert found is not None
     text = Text(no_wrap=True, overflow="ellipsis")
@@ -71,6 +74,16 @@ def found_row(row: FindingsRow, width: int) -> Text:
     if row.where:
         text.append(f"{row.where}  ")
     message = one_line(found.message)
+    if tall > 1:
+        first, *rest = wrap(f"{text.plain}{message}", width, "", " " * 8)
+        text.append(first[text.cell_len :])
+        for line in rest[: tall - 1]:
+            text.append(f"\n{line}")
+        if len(rest) >= tall:
+            text.append("…")
+        elif cell_len([first, *rest][-1]) + 2 + len(row.check) <= width:
+            text.append(f"  {row.check}", style="dim")
+        return text
     room = width - text.cell_len - len(row.check) - 2
     if room >= max(30, min(cell_len(message), 60)):
         cut = cell_len(message) > room

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rocdoctor.tui.story import Story
 
 _PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GPUs"), ("next", "next"))
+_OTHER_LINES = 30  # of the overview but for the findings
 _MOST_CHANGES = 10  # beside the findings; below them half as many
 
 
@@ -37,10 +38,10 @@ class FoundRows(Rows):
     def on_click(self, event: Click) -> None:
         """Choose the row under the pointer."""
         place = event.get_content_offset(self)
-        if place is not None and place.y < self.count:
+        if place is not None and place.y < self.count * self.tall:
             event.prevent_default()
-            self.cursor = place.y
-            self.post_message(self.Chosen(self, place.y))
+            self.cursor = place.y // self.tall
+            self.post_message(self.Chosen(self, self.cursor))
 
 
 class FirstThing(FlowText):
@@ -108,6 +109,8 @@ class OverviewPage(Page):
         """The GPUs where there is room; set by itself, since a class would be styled after the first layout."""
         super().adapt()
         self.query_one("#right").display = self.has_class("wide")
+        if self._rows:
+            self._draw_rows()
         self._draw_changes()
 
     def show(self, look: Look) -> None:
@@ -131,9 +134,7 @@ class OverviewPage(Page):
         self._rows = tuple(
             row for one in sections(diagnosis, look.preliminary) for row in one.rows if row.finding is not None
         )
-        rows = self.query_one("#found", FoundRows)
-        rows.styles.height = len(self._rows)
-        rows.set(len(self._rows), lambda at, width: drawing.found_row(self._rows[at], width), rows.cursor)
+        self._draw_rows()
         self.query_one("#counts", FlowText).set(partial(drawing.counts, diagnosis))
         self.query_one("#card", FlowText).set(partial(drawing.card, diagnosis))
         self.query_one("#unknown", FlowText).set(partial(drawing.unknown, diagnosis))
@@ -146,6 +147,15 @@ class OverviewPage(Page):
             clock = time.strftime("%H:%M:%S", time.localtime(time.time() - (time.monotonic() - look.asked)))
         self.query_one("#next", FlowText).set(lambda width: dashboard.next_lines(look, width, clock))
         self._draw_changes()
+
+    def _draw_rows(self) -> None:
+        """The findings: two lines for each where a tall terminal has room for them beside everything else."""
+        from rocdoctor.tui.overview import drawing
+
+        found, rows = self._rows, self.query_one("#found", FoundRows)
+        tall = 2 if len(found) * 2 <= self.app.size.height - _OTHER_LINES else 1
+        rows.styles.height = len(found) * tall
+        rows.set(len(found), lambda at, width: drawing.found_row(found[at], width, tall), rows.cursor, tall)
 
     def _draw_changes(self) -> None:
         """What has changed on a live machine: beside the findings, or below them where there is something."""
@@ -197,7 +207,7 @@ class OverviewPage(Page):
         """Keep the row of the cursor in sight."""
         event.stop()
         rows = self.query_one("#found", FoundRows)
-        place = Region(0, rows.virtual_region.y + event.index, 1, 1)
+        place = Region(0, rows.virtual_region.y + event.index * rows.tall, 1, rows.tall)
         self.query_one("#overview", VerticalScroll).scroll_to_region(place, animate=False)
 
     def action_scroll(self, by: int) -> None:

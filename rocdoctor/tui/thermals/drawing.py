@@ -93,7 +93,7 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         if len(name) + 1 + len(degrees) > _TEMP:  # "junction 101/100": better than half a name
             degrees = degrees.replace(" of ", "/")
         temp_cell = f"{name[: _TEMP - 1 - len(degrees)]} {degrees}"
-    if not now.series and now.silent_s is None and not asleep(gpu) and not _senses(gpu):
+    if nothing_known(now):
         line = Text(f"{gpu.index:<{4 if width >= WIDE else 3}} ", no_wrap=True)
         return line.append("nothing is known of its sensors", style=_STYLES["unknown"])
     cells = (
@@ -123,6 +123,11 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
         room = width - text.cell_len - 4
         text.append("  " + sparkline([one.temp_c for one in now.series], room, SPANS["temperature"], scale))
     return text
+
+
+def nothing_known(now: GpuNow) -> bool:
+    """Whether there is nothing to tell of its sensors, not even that it sleeps or is silent."""
+    return not now.series and now.silent_s is None and not asleep(now.gpu) and not _senses(now.gpu)
 
 
 def _senses(gpu: Gpu) -> bool:

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.insight.gpus.access import enclosure
+from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
@@ -23,7 +24,17 @@ from rocdoctor.tui.config import RATES_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.style import WRONG
-from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, no_events, row, temperatures
+from rocdoctor.tui.thermals.drawing import (
+    GpuNow,
+    cpu_line,
+    details,
+    event_lines,
+    header,
+    no_events,
+    nothing_known,
+    row,
+    temperatures,
+)
 from rocdoctor.tui.thermals.gpu_users import judge_command
 from rocdoctor.tui.thermals.live_values import (
     History,
@@ -52,7 +63,7 @@ class ThermalsPage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
         Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
-        Binding("n", "now", "Now", tooltip="look now"),
+        Binding("n", "now", "Now", show=False, tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
         Binding("p", "plots", "Plots", tooltip="the plots of the selected GPU alone, or its values again"),
         Binding("s", "sort", "Sort", tooltip="sort the GPUs by number, heat, power or use"),
@@ -61,6 +72,7 @@ class ThermalsPage(Page):
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("up, down", "select a GPU"),
+        ("n", "look now"),
         ("tab", "to the details, which scroll"),
         ("s", "sort by number, heat (nearest to its limit first), power or use"),
     )
@@ -105,7 +117,7 @@ class ThermalsPage(Page):
             with Container(id="lower"):
                 yield FlowFrame(id="detail")
                 with VerticalScroll(id="events") as events:
-                    events.border_title = "slowed down"
+                    events.border_title = " slowed down "
                     yield Static(id="log")
 
     def on_mount(self) -> None:
@@ -183,7 +195,7 @@ class ThermalsPage(Page):
         if action == "copy":
             return bool(self._command())
         if action == "sort":
-            return len(self._gpus) > 1
+            return len(self._gpus) > 1 and not self._bare(self._views())
         if action in ("plots", "write") and not self._gpus:
             return False
         return self._watch is not None or action not in ("rate", "now", "plots", "write")
@@ -295,9 +307,14 @@ class ThermalsPage(Page):
                 gpus.replace_option_prompt_at_index(at, line)
             if selected in self._shown:  # another order
                 gpus.highlighted = self._shown.index(selected)
-        gpus.display = bool(rows)
+        bare = self._bare(views)
+        gpus.display = bool(rows) and not bare
         self._share()
-        self.query_one("#heads", Static).update(header(width, sample is not None, scale) if rows else self._none())
+        heads = header(width, sample is not None, scale) if rows else self._none()
+        if bare:  # one sentence instead of a line for each
+            listed = number_ranges(one.gpu.index for one in views)
+            heads = Text(f"This evidence holds nothing of the sensors of gpu {listed}.")
+        self.query_one("#heads", Static).update(heads)
         cpu = self._cpu if sample is None else sample.cpu
         asked = self._watch is None or sample is not None
         line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")
@@ -307,6 +324,10 @@ class ThermalsPage(Page):
         self.query_one("#log", Static).update(event_lines(events, names) if events else no_events(views))
         self._draw_detail(views)
         self._draw_state()
+
+    def _bare(self, views: Sequence[GpuNow]) -> bool:
+        """Whether recorded evidence has no sensors at all."""
+        return self._watch is None and bool(views) and all(map(nothing_known, views))
 
     def _selected(self, gpus: OptionList) -> str:
         """The key of the selected GPU; "" for none."""
@@ -323,7 +344,7 @@ class ThermalsPage(Page):
         at = self.query_one("#gpus", OptionList).highlighted or 0
         self.refresh_bindings()
         frame = self.query_one("#detail", FlowFrame)
-        frame.display = bool(views)
+        frame.display = bool(views) and not self._bare(views)
         plotted = self._plotted
         if views:  # which blocks fit beside each other depends on the room that the table leaves
             frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height, plotted))

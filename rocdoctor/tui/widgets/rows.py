@@ -20,7 +20,10 @@ Cut = Callable[[int], Sequence[str]]
 
 
 class Rows(ScrollView, can_focus=True):
-    """``count`` rows, each drawn by ``draw(index, width)`` in one line; with a cursor unless it is only to be read."""
+    """``count`` rows, each drawn by ``draw(index, width)``; with a cursor unless it is only to be read.
+
+    A row has ``tall`` lines; of a drawing with fewer the rest is blank.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "move(-1)", "Up", show=False),
@@ -64,12 +67,12 @@ class Rows(ScrollView, can_focus=True):
         """``options`` are those of a widget (id, classes)."""
         super().__init__(**options)
         self.readonly = readonly
-        self.count = 0
+        self.count, self.tall = 0, 1
         self._draw: Draw = lambda index, width: Text()
 
-    def set(self, count: int, draw: Draw, cursor: int = 0) -> None:
+    def set(self, count: int, draw: Draw, cursor: int = 0, tall: int = 1) -> None:
         """Show other rows; the cursor goes to ``cursor``, or to the nearest row that there is."""
-        self.count, self._draw = count, draw
+        self.count, self._draw, self.tall = count, draw, tall
         self._measure()
         wanted = max(0, min(cursor, count - 1))
         if wanted == self.cursor:
@@ -78,7 +81,7 @@ class Rows(ScrollView, can_focus=True):
         self.refresh()
 
     def _measure(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, self.count)
+        self.virtual_size = Size(self.scrollable_content_region.width, self.count * self.tall)
 
     def on_resize(self, event: Resize) -> None:
         """Rows are as wide as the list."""
@@ -95,15 +98,18 @@ class Rows(ScrollView, can_focus=True):
         if self.readonly:
             self.scroll_to(y=0, animate=False)
         else:
-            self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False)
+            self.scroll_to_region(Region(0, self.cursor * self.tall, 1, self.tall), animate=False)
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
+        """One line of a row."""
         width = self.scrollable_content_region.width
-        index = y + int(self.scroll_offset.y)
+        index, part = divmod(y + int(self.scroll_offset.y), self.tall)
         if index >= self.count:
             return Strip.blank(self.size.width, self.rich_style)
         text = self._draw(index, width)
+        if self.tall > 1:
+            lines = text.split("\n")
+            text = lines[part] if part < len(lines) else Text()
         text.truncate(width, overflow="ellipsis")
         segments = [one for one in text.render(self.app.console) if one.text != "\n"]
         strip = Strip([Segment(one.text, one.style) for one in segments]).adjust_cell_length(width)
@@ -131,7 +137,7 @@ class Rows(ScrollView, can_focus=True):
     def on_click(self, event: Click) -> None:
         """Go to the row under the pointer; a click on the row of the cursor chooses it."""
         place = event.get_content_offset(self)
-        index = place.y + int(self.scroll_offset.y) if place is not None else self.count
+        index = (place.y + int(self.scroll_offset.y)) // self.tall if place is not None else self.count
         if self.readonly or index >= self.count:
             return
         if index == self.cursor:
