@@ -37,7 +37,7 @@ class SetupPage(Page):
     ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the step stands beside the list
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "goal", "Goal"),
-        Binding("c", "copy", "Copy commands"),
+        Binding("c", "copy", "Copy", tooltip="copy the commands of the selected step"),
         Binding("v", "verify", "Verify"),
         Binding("w", "write", "Write", tooltip="write the steps as a script to review; asks where"),
         Binding("n", "next", "Next", show=False),
