@@ -75,6 +75,7 @@ def test_a_screen_opened_after_a_change_of_theme_has_its_colours() -> None:
         app.theme = "textual-light"
         await pilot.press("7")
         await settled(app, pilot)
+        assert any('theme = "textual-light"' in one.message for one in app._notifications), "how to keep it is said"
         return dark, svg(app)
 
     host = fixture_host("recorded-cpu-vm")

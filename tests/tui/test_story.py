@@ -17,6 +17,7 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.subjects import grouped
 from rocdoctor.model.facts import GpuLink
 from rocdoctor.model.finding import Diagnosis, Finding, Fix
+from rocdoctor.model.printable import one_line
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.planner import plan
@@ -24,6 +25,7 @@ from rocdoctor.report.diagnosis.text import command_block
 from rocdoctor.report.text import lines
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.findings.finding_options import row_text
 from rocdoctor.tui.findings.finding_page import page
 from rocdoctor.tui.findings.findings_list import sections, state_counts
 from rocdoctor.tui.findings.screen import FindingsPage
@@ -257,3 +259,17 @@ def test_a_sentence_that_is_cut_says_so_beside_its_name() -> None:
             line = found_row(row, width).plain
             whole = row.finding.message in line
             assert whole or "…" in line or len(line) > width, (width, line)
+
+
+def test_where_there_is_room_a_sentence_is_whole() -> None:
+    judged = judged_fixture("faulty/mi300x-8gpu-tired")
+    for each in (one for section in sections(judged, False) for one in section.rows if one.finding):
+        assert each.finding is not None
+        for width in (60, 97, 300):
+            two = found_row(each, width, 2).plain.split("\n")
+            assert len(two) <= 2 and all(len(line) <= width for line in two), width
+            said = " ".join(" ".join(two).split())
+            assert one_line(each.finding.message) in said or "…" in two[-1], width
+            listed = row_text(each, width).plain.split("\n")
+            assert one_line(each.finding.message) in " ".join(" ".join(listed[1:]).split()), width
+            assert all(len(line) <= width for line in listed[1:]), width

@@ -113,8 +113,7 @@ class ComparePage(Page):
         def done(found: _Found) -> None:
             self._other, self._found = found
             self._of = now
-            names = " -> ".join(one_line(name) for name in found[1].names)
-            self._say(f"{names} (o opens other evidence)")
+            self._say("From the other evidence to this machine (o opens other evidence):")
             self.query_one("#differences", Lines).put(lambda width: report(found[1], width))
             self.refresh_bindings()
 

@@ -75,13 +75,14 @@ def found_row(row: FindingsRow, width: int, tall: int = 1) -> Text:
         text.append(f"{row.where}  ")
     message = one_line(found.message)
     if tall > 1:
-        first, *rest = wrap(f"{text.plain}{message}", width, "", " " * 8)
-        text.append(first[text.cell_len :])
-        for line in rest[: tall - 1]:
-            text.append(f"\n{line}")
-        if len(rest) >= tall:
-            text.append("…")
-        elif cell_len([first, *rest][-1]) + 2 + len(row.check) <= width:
+        lines = wrap(f"{text.plain}{message}", width, "", " " * 8)
+        if len(lines) > tall:
+            lines = [
+                *lines[: tall - 1],
+                set_cell_size(lines[tall - 1], min(cell_len(lines[tall - 1]), width - 1)) + "…",
+            ]
+        text.append("\n".join(lines)[len(text.plain) :])
+        if cell_len(lines[-1]) + 2 + len(row.check) <= width:
             text.append(f"  {row.check}", style="dim")
         return text
     room = width - text.cell_len - len(row.check) - 2

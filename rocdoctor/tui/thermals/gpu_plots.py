@@ -22,7 +22,7 @@ SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0}
 def curves(series: Sequence[Reading]) -> list[Curve]:
     """What is known of a GPU over time: the temperature nearest to its limit, power, clock, use."""
     at_s = [one.at_s for one in series]
-    held = [bool({"heat", "outside"} & held_down((*one.limits, *one.slowed), one.slowed).keys()) for one in series]
+    held = [bool(one.slowed) and bool({"heat", "outside"} & held_down((), one.slowed).keys()) for one in series]
     limited = any(one.near_c is not None for one in series)
 
     def curve(name: str, unit: str, value: Callable[[Reading], float | None], limit: float | None = None) -> Curve:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.text import Text
 
@@ -16,7 +17,8 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # of a braille
 _BRAILLE = 0x2800
 _TICKS = 4  # lines between two figures of the axis
 LEAST_LINES, LEAST_COLUMNS = 6, 30
-_SHORTEST_S = 60.0  # less time does not fill the width
+# What the width stands for: few steps, so that a plot does not change as a whole at each look (slow lines).
+_WIDTHS_S = (60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 _GAP_S = 30.0  # nobody looked for so long: what was between is not known
 
 
@@ -47,7 +49,8 @@ def plot(curve: Curve, width: int, height: int) -> list[Text]:
     labels = _labels(low, high, rows)
     head = max(len(one) for one in labels.values())
     columns = width - head - 1
-    seconds = max(_SHORTEST_S, curve.at_s[-1] - curve.at_s[0])
+    seen = curve.at_s[-1] - curve.at_s[0]
+    seconds = next((one for one in _WIDTHS_S if seen <= one), seen)
     dots = _drawn(curve, (low, high), (columns, rows), seconds)
     limit = _row(curve.limit, low, high, rows) if curve.limit is not None else None
     lines = [_title(curve, low)]
@@ -57,11 +60,13 @@ def plot(curve: Curve, width: int, height: int) -> list[Text]:
         style = NOTE
         if curve.alarm and limit is not None and at <= limit:
             style = RISK if at == limit else WRONG
-        for sign in dots[at]:
-            if sign:
-                line.append(chr(_BRAILLE + sign), style=style)
+        blank = "╌" if at == limit else " "
+        empty = (WRONG if curve.alarm else "") if at == limit else ""
+        for drawn, signs in groupby(dots[at], bool):
+            if drawn:
+                line.append("".join(chr(_BRAILLE + one) for one in signs), style=style)
             else:
-                line.append("╌" if at == limit else " ", style=(WRONG if curve.alarm else "") if at == limit else "")
+                line.append(blank * len(list(signs)), style=empty)
         line.rstrip()
         lines.append(line)
     return [*lines, _axis(curve, head, columns, seconds), _times(head, columns, seconds)]
@@ -121,14 +126,17 @@ def _drawn(curve: Curve, ends: tuple[float, float], size: tuple[int, int], secon
         last_s = at_s
         if value is None:
             continue
-        x = wide - 1 - min(wide - 1, int((newest - at_s) / seconds * (wide - 1)))
+        x = max(0, wide - 1 - _steps(newest, at_s, seconds, wide))
         y = min(tall - 1, max(0, int((high - value) / (high - low) * tall)))
         if before is not None:
             x0, y0 = before
-            for step in range(x0, x + 1):  # a straight line from one look to the next
-                there = y if x == x0 else round(y0 + (y - y0) * (step - x0) / (x - x0))
-                near = y0 if step == x0 else round(y0 + (y - y0) * (step - 1 - x0) / (x - x0))
-                _widen(reach, step, min(there, near), max(there, near))
+            last = y0
+            for step in range(x0 + 1, x + 1):  # a straight line from one look to the next
+                there = y0 + round((y - y0) * (step - x0) / (x - x0))
+                _widen(reach, step, min(last, there), max(last, there))
+                last = there
+            if x == x0:
+                _widen(reach, x, min(y0, y), max(y0, y))
         _widen(reach, x, y, y)
         before = (x, y)
     cells = [[0] * columns for _ in range(rows)]
@@ -136,6 +144,12 @@ def _drawn(curve: Curve, ends: tuple[float, float], size: tuple[int, int], secon
         for y in range(top, bottom + 1):
             cells[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
     return cells
+
+
+def _steps(newest: float, at_s: float, seconds: float, count: int) -> int:
+    """How many of ``count`` columns a time is before the newest one, on a grid that stays where it is."""
+    each = seconds / count
+    return int(newest // each) - int(at_s // each)
 
 
 def _widen(reach: dict[int, tuple[int, int]], x: int, top: int, bottom: int) -> None:
@@ -146,17 +160,17 @@ def _widen(reach: dict[int, tuple[int, int]], x: int, top: int, bottom: int) -> 
 def _axis(curve: Curve, head: int, columns: int, seconds: float) -> Text:
     """The axis of time; where clocks were held down it is thick and red."""
     held = {
-        columns - 1 - min(columns - 1, int((curve.at_s[-1] - at_s) / seconds * (columns - 1)))
+        max(0, columns - 1 - _steps(curve.at_s[-1], at_s, seconds, columns))
         for at_s, one in zip(curve.at_s, curve.held, strict=False)
         if one
     }
     line = Text(" " * head, no_wrap=True, end="").append("└", style=UNKNOWN)
-    for at in range(columns):
-        line.append("▀" if at in held else "─", style=WRONG if at in held else UNKNOWN)
+    for marked, places in groupby(range(columns), held.__contains__):
+        line.append(("▀" if marked else "─") * len(list(places)), style=WRONG if marked else UNKNOWN)
     return line
 
 
 def _times(head: int, columns: int, seconds: float) -> Text:
     """When the ends of the axis were."""
-    ago = f"{seconds / 60:.0f} min ago" if seconds > _SHORTEST_S else f"{seconds:.0f} s ago"
+    ago = f"{seconds / 60:.0f} min ago" if seconds > _WIDTHS_S[0] else f"{seconds:.0f} s ago"
     return Text(f"{' ' * head} {ago:<{columns - 3}}now", style=UNKNOWN, no_wrap=True, end="")

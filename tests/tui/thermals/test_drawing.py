@@ -25,6 +25,7 @@ from rocdoctor.tui.thermals.drawing import (
     event_lines,
     header,
     no_events,
+    nothing_known,
     row,
     state,
     temperatures,
@@ -293,3 +294,6 @@ def test_a_gpu_without_any_sensor_is_one_sentence_and_one_value_is_enough_for_th
         one = row(GpuNow(amd_gpu(3, busy_percent=7)), width).plain
         assert "7 %" in one and one.count("unknown") >= 3
     assert "asleep" in row(GpuNow(amd_gpu(3, runtime_status="suspended")), 120).plain
+    others = (amd_gpu(3, busy_percent=7), amd_gpu(3, runtime_status="suspended"))
+    assert nothing_known(GpuNow(amd_gpu(3))) and not any(nothing_known(GpuNow(one)) for one in others)
+    assert not nothing_known(GpuNow(amd_gpu(3), silent_s=3.0))
