@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from rocdoctor.model.facts import Gpu
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.config import RATES_S
-from rocdoctor.tui.thermals.live_values import Watch
+from rocdoctor.tui.thermals.live_values import Watch, key
+from rocdoctor.tui.thermals.order import ordered
 from rocdoctor.tui.thermals.screen import ThermalsPage
+from rocdoctor.tui.widgets.ask import Ask
 from tests.tui.kit import NARROW, WIDE, driven, fixture_host, same_picture, shown, until
 from tests.tui.thermals.live_kit import LiveFixture, temperature
 
@@ -72,8 +75,8 @@ def test_the_selected_gpu_is_told_in_full() -> None:
     driven(fixture_host("mi300x-8gpu"), look)
 
 
-def test_values_change_while_one_watches() -> None:
-    host = LiveFixture("rx7900xtx-2gpu")
+def test_values_change_while_one_watches_and_can_be_sorted_and_written(tmp_path: Path) -> None:
+    host, file = LiveFixture("rx7900xtx-2gpu"), tmp_path / "seen.csv"
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await answered(app, pilot)
@@ -84,8 +87,22 @@ def test_values_change_while_one_watches() -> None:
         await until(pilot, lambda: "mem 104 of 108" in shown(app))
         await until(pilot, lambda: re.search(r"the last \d+ s, ", text_of_detail(app)))
         assert "60 to 104 °C" in text_of_detail(app)
+        await pilot.press("p")
+        await until(pilot, lambda: "┤" in text_of_detail(app) and "slowed by" not in text_of_detail(app))
+        host.texts[temperature(1, 3, 4)] = "107000"
+        await pilot.press("p", "s", "n")
+        await until(pilot, lambda: "107 of 108" in shown(app) and "sorted by heat" in shown(app))
+        assert page(app)._shown == [key(one.gpu) for one in ordered(page(app)._views(), "heat")]
+        assert "gpu 0 (" in text_of_detail(app), "the selected GPU stays selected"
+        await pilot.press("w")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, file.exists)
 
     driven(host, look)
+    lines = file.read_text().splitlines()
+    assert lines[0].startswith("time,gpu,") and any(",104.0,108.0," in line for line in lines[1:])
 
 
 def text_of_detail(app: RocdoctorApp) -> str:
