@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.terminal_theme import TerminalTheme
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
@@ -26,7 +25,7 @@ from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import Session
-from rocdoctor.tui.style import ON_DARK, ON_LIGHT, Colour, ansi_colours
+from rocdoctor.tui.style import ON_DARK, ON_LIGHT, named_colours
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,15 +47,6 @@ def _commands() -> type[Provider]:
     from rocdoctor.tui.palette import Commands
 
     return Commands
-
-
-def _named_colours(theme: TerminalTheme, named: dict[str, Colour]) -> TerminalTheme:
-    """A theme in which names of colours mean ours."""
-    ansi = [(one.red, one.green, one.blue) for one in (theme.ansi_colors[at] for at in range(16))]
-    normal = ansi_colours(named, tuple(ansi[:8]))
-    back, fore = theme.background_color, theme.foreground_color
-    ends = (back.red, back.green, back.blue), (fore.red, fore.green, fore.blue)
-    return TerminalTheme(*ends, normal, ansi[8:])
 
 
 def _copied(what: str, program: str) -> str:
@@ -122,8 +112,8 @@ class RocdoctorApp(Session):
         self.wanted: tuple[str, str, str] | None = None
         self.wanted_answer = ""
         self._shown_cells = ShownCells(erases_in_colour())
-        self.ansi_theme_dark = _named_colours(self.ansi_theme_dark, ON_DARK)
-        self.ansi_theme_light = _named_colours(self.ansi_theme_light, ON_LIGHT)
+        self.ansi_theme_dark = named_colours(self.ansi_theme_dark, ON_DARK)
+        self.ansi_theme_light = named_colours(self.ansi_theme_light, ON_LIGHT)
         self._odd = [*self.config.problems, *self._as_liked()]
 
     def on_mount(self) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rich.terminal_theme import TerminalTheme
+
 if TYPE_CHECKING:
     from rocdoctor.insight.gpus.gpu_health import TemperatureReading
 
@@ -49,6 +51,15 @@ _ORDER = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 def ansi_colours(named: dict[str, Colour], kept: tuple[Colour, ...]) -> list[Colour]:
     """The eight colours of a terminal; ``kept``: those of another theme, for the names that mean nothing here."""
     return [named.get(name, kept[at]) for at, name in enumerate(_ORDER)]
+
+
+def named_colours(theme: TerminalTheme, named: dict[str, Colour]) -> TerminalTheme:
+    """A theme in which names of colours mean ours."""
+    ansi = [(one.red, one.green, one.blue) for one in (theme.ansi_colors[at] for at in range(16))]
+    normal = ansi_colours(named, tuple(ansi[:8]))
+    back, fore = theme.background_color, theme.foreground_color
+    ends = (back.red, back.green, back.blue), (fore.red, fore.green, fore.blue)
+    return TerminalTheme(*ends, normal, ansi[8:])
 
 
 def heat_style(heat: TemperatureReading | None) -> str:
