@@ -22,6 +22,7 @@ from rocdoctor.tui.thermals.gpu_plots import SPANS, plots
 from rocdoctor.tui.thermals.gpu_users import user_lines
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
+from rocdoctor.tui.thermals.plot import LEAST_LINES
 from rocdoctor.tui.thermals.sparkline import Scale, bar, scale_of, sparkline
 
 WIDE, VERY_WIDE = 110, 150
@@ -169,7 +170,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     """
     gpu = now.gpu
     text = Text()
-    if plotted and (drawn := plots(now.series, width, height - 1)):
+    if plotted and (drawn := plots(now.series, width, height - 1, scale)):
         text.append(f"{gpu.label}  ", style="bold")
         return text.append_text(Text(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))))).append_text(_below(drawn))
     text.append(f"{gpu.label}  ", style="bold")
@@ -190,7 +191,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     for why, names in unknown.items():
         reasons.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)
     taken = sum(max(1, -(-len(line) // width)) for line in (text.plain + reasons.plain).splitlines())
-    if drawn := plots(now.series, width, height - taken):
+    if drawn := plots(now.series, width, height - taken, scale):
         text.rstrip()
         text.append_text(_below(drawn)).append("\n")
     else:
@@ -215,16 +216,18 @@ def details(views: Sequence[GpuNow], at: int, width: int, height: int, plotted: 
     """
     columns = max(1, width // _BLOCK)
     scale = temperatures(views)
-    one = detail(views[at], width, scale, height, plotted)
-    if plotted and len(views[at].series) > 1:
-        return one
     deep = -(-len(views) // columns)
-    if len(views) == 1 or width < _BLOCK or deep * _LEAST_LINES > height:
-        return one
-    blocks = [detail(each, width // columns, scale) for each in views]
-    lines = max(len(each.plain.splitlines()) for each in blocks) + 1
-    if deep * lines > height:
-        return one
+    alone = plotted and len(views[at].series) > 1
+    blocks: list[Text] = []
+    if not alone and len(views) > 1 and width >= _BLOCK and deep * _LEAST_LINES <= height:
+        blocks = [detail(each, width // columns, scale) for each in views]
+        tall, room = max(len(each.plain.splitlines()) for each in blocks), height // deep - 1
+        if tall > room:
+            blocks = []
+        elif room - tall >= LEAST_LINES:
+            blocks = [detail(each, width // columns - 2, scale, room) for each in views]
+    if not blocks:
+        return detail(views[at], width, scale, height, plotted)
     for each in blocks[:-columns]:
         each.append("\n")  # a blank line between the rows
     grid = Table.grid(expand=True, padding=(0, 2))

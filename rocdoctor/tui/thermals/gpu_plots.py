@@ -10,6 +10,7 @@ from rich.text import Text
 from rocdoctor.train.smoke.figures.sampler import Reading
 from rocdoctor.tui.thermals.live_values import held_down
 from rocdoctor.tui.thermals.plot import LEAST_COLUMNS, LEAST_LINES, Curve, plot
+from rocdoctor.tui.thermals.sparkline import Scale
 
 _MOST_LINES = 12
 _BESIDE = 45  # columns that a plot needs beside another
@@ -19,15 +20,19 @@ _NO_SIGNS = os.environ.get("TERM") == "linux"
 SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0}
 
 
-def curves(series: Sequence[Reading]) -> list[Curve]:
-    """What is known of a GPU over time: the temperature nearest to its limit, power, clock, use."""
+def curves(series: Sequence[Reading], scale: Scale | None = None) -> list[Curve]:
+    """What is known of a GPU over time: the temperature nearest to its limit, power, clock, use.
+
+    ``scale`` is that of the temperatures of all GPUs.
+    """
     at_s = [one.at_s for one in series]
     held = [bool(one.slowed) and bool({"heat", "outside"} & held_down((), one.slowed).keys()) for one in series]
     limited = any(one.near_c is not None for one in series)
 
     def curve(name: str, unit: str, value: Callable[[Reading], float | None], limit: float | None = None) -> Curve:
         values = [value(one) for one in series]
-        return Curve(f"{name}, {unit}", at_s, values, limit, SPANS[name], held, name == "temperature")
+        heat = name == "temperature"
+        return Curve(f"{name}, {unit}", at_s, values, limit, SPANS[name], held, heat, scale if heat else None)
 
     found = (
         curve("temperature", "°C", lambda one: one.near_c if limited else one.temp_c, _last(series, "limit_c")),
@@ -42,9 +47,9 @@ def _last(series: Sequence[Reading], name: str) -> float | None:
     return next((value for one in reversed(series) if (value := getattr(one, name)) is not None), None)
 
 
-def plots(series: Sequence[Reading], width: int, height: int) -> list[Text]:
+def plots(series: Sequence[Reading], width: int, height: int, scale: Scale | None = None) -> list[Text]:
     """Lines of at most ``width`` cells and ``height`` in all: plots beside and below each other; none without room."""
-    found = curves(series)
+    found = curves(series, scale)
     if _NO_SIGNS or not found or height < LEAST_LINES or width < LEAST_COLUMNS:
         return []
     across = 2 if width >= 2 * _BESIDE and len(found) > 1 else 1

@@ -27,7 +27,8 @@ class Curve:
     """``values`` at the times ``at_s``, oldest first, None where it is not known; ``limit`` of these values.
 
     ``span``: so much lies between the lowest and the highest line at least. ``held``: whether clocks were held down.
-    ``alarm``: to reach the limit is a fault, as of heat; a GPU that draws the power it may is at work.
+    ``alarm``: to reach the limit is a fault, as of heat; a GPU that draws the power it may is at work. ``common``: what
+    the plots of several GPUs show at least, so that they can be compared.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Curve:
     span: float = 10.0
     held: Sequence[bool] = ()
     alarm: bool = False
+    common: tuple[float, float] | None = None
 
 
 def plot(curve: Curve, width: int, height: int) -> list[Text]:
@@ -44,7 +46,7 @@ def plot(curve: Curve, width: int, height: int) -> list[Text]:
     known = [one for one in curve.values if one is not None]
     if width < LEAST_COLUMNS or height < LEAST_LINES or len(known) < 2:
         return []
-    low, high = _range(known, curve.limit, curve.span)
+    low, high = _range(curve, known)
     rows = height - 3  # the name, the axis of time and its figures
     labels = _labels(low, high, rows)
     head = max(len(one) for one in labels.values())
@@ -72,9 +74,10 @@ def plot(curve: Curve, width: int, height: int) -> list[Text]:
     return [*lines, _axis(curve, head, columns, seconds), _times(head, columns, seconds)]
 
 
-def _range(known: Sequence[float], limit: float | None, span: float) -> tuple[float, float]:
+def _range(curve: Curve, known: Sequence[float]) -> tuple[float, float]:
     """What lowest and highest line stand for: all that was seen, and the limit where that is not far above it."""
-    low, high = min(known), max(known)
+    limit, span = curve.limit, curve.span
+    low, high = min((*known, *(curve.common or ()))), max((*known, *(curve.common or ())))
     if limit is not None and limit - low <= 3 * max(span, high - low):
         high = max(high, limit)
     if high - low < span:
@@ -107,7 +110,7 @@ def _title(curve: Curve, low: float) -> Text:
     text.append(f"  {min(known):.0f} to {max(known):.0f}", style="not bold")
     if curve.limit is not None:
         text.append(f", limit {curve.limit:.0f}", style="not bold")
-        if _range(known, curve.limit, curve.span)[1] < curve.limit:
+        if _range(curve, known)[1] < curve.limit:
             text.append(" (above this plot)", style="not bold")
     return text
 

@@ -195,7 +195,7 @@ class ThermalsPage(Page):
         if action == "copy":
             return bool(self._command())
         if action == "sort":
-            return len(self._gpus) > 1 and not self._bare(self._views())
+            return len(self._gpus) > 1 and (self._watch is not None or not self._bare(self._views()))
         if action in ("plots", "write") and not self._gpus:
             return False
         return self._watch is not None or action not in ("rate", "now", "plots", "write")

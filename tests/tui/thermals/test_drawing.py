@@ -270,6 +270,11 @@ def test_a_temperature_of_three_digits_keeps_the_name_and_is_red_beside_its_limi
     assert "unknown of gpu" in no_events([told, now]).plain
 
 
+def _cells_of(drawn: Text | Table) -> list[str]:
+    assert isinstance(drawn, Table)
+    return [str(cell) for column in drawn.columns for cell in column.cells]
+
+
 def test_the_temperatures_of_all_gpus_have_one_scale_which_is_said() -> None:
     def history(index: int, *degrees: float) -> GpuNow:
         at = [card(index=index, temps=(Temperature("junction", k(one), k(110.0), u()),)) for one in degrees]
@@ -280,10 +285,10 @@ def test_the_temperatures_of_all_gpus_have_one_scale_which_is_said() -> None:
     assert scale == (41.0, 101.0)
     assert row(cool, 197, scale).plain.endswith("▁▁▁") and row(hot, 197, scale).plain.endswith("███")
     assert header(197, True, scale).plain.endswith("temperature before, 41 to 101 °C")
-    both = details([cool, hot], 0, 190, 40)
-    assert isinstance(both, Table)
-    drawn = [str(cell) for column in both.columns for cell in column.cells]
+    drawn = _cells_of(details([cool, hot], 0, 190, 20))
     assert any("▁▁▁" in one for one in drawn) and any("███" in one for one in drawn)
+    plotted = _cells_of(details([cool, hot], 0, 190, 44))
+    assert len(plotted) == 2 and all("110┤" in one and " 41┤" in one for one in plotted)
     assert temperatures([GpuNow(card())]) is None
 
 
