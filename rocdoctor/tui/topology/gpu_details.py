@@ -67,7 +67,7 @@ def _findings(page: _Page, verdicts: Sequence[Verdict], gpu: Gpu) -> None:
 
 
 def _numbers(page: _Page, machine: Machine, gpu: Gpu) -> None:
-    page.title("numbers")
+    page.title("numbers by which programs call it")
     tools = (("HIP", gpu.hip_index), ("torch", gpu.torch_index), (labels.smi_name(gpu), gpu.smi_index))
     wanted = tools if gpu.vendor == "amd" else tools[1:]
     page.say(", ".join(f"{name} {_number(fact)}" for name, fact in wanted))

@@ -144,7 +144,8 @@ def _legend(machine: Machine, kinds: set[str], width: int) -> list[Text]:
     lines: list[Text] = []
     for kind in sorted(kinds):
         of = sorted(weights.get(kind, ()))
-        weight = f" (weight {' or '.join(str(one) for one in of)})" if of else ""
+        # One weight for all tells nothing.
+        weight = f" (weight {' or '.join(str(one) for one in of)})" if len(of) > 1 else ""
         lines += filled("", "  ", [Atom(f"{kind}:", "bold"), *atoms(meaning(kind) + weight)], width)
     return lines
 
