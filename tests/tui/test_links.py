@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rocdoctor.tui.config import light_background
 from rocdoctor.tui.draw.lines import hung
-from rocdoctor.tui.draw.links import address_in, linked_lines
+from rocdoctor.tui.draw.links import address_in, linked, linked_lines
 from rocdoctor.tui.page import waiting_words
 
 _URL = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html"
@@ -23,6 +23,13 @@ def test_a_long_address_is_broken_below_its_beginning_and_each_part_leads_to_the
     assert "".join(line.plain.strip() for line in lines).startswith(_URL)
     assert [_links(line) for line in lines] == [{_URL}, {_URL}]
     assert _links(linked_lines("no address here", 58)[0]) == set()
+
+
+def test_addresses_within_a_text_are_links() -> None:
+    text = linked(Text(f"See {_URL}, or (http://b.example/c).\n  ftp://d.example https://\x1b]8"))
+    found = {text.plain[one.start : one.end]: one.style for one in text.spans}
+    assert {*found} == {_URL, "http://b.example/c"}
+    assert all(isinstance(style, Style) and style.link == words for words, style in found.items())
 
 
 def test_an_address_ends_where_the_sentence_goes_on() -> None:

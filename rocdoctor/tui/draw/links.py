@@ -9,6 +9,7 @@ from rich.text import Text
 from rocdoctor.model.lazy_re import regex
 
 _ADDRESS = regex(r"https?://[!-~]{1,2000}\Z")
+_WORD = regex(r"\(?https?://[!-~]{1,2000}")
 _CLOSING = ").,;:"
 
 
@@ -16,6 +17,15 @@ def address_in(word: str) -> str:
     """The address that a word is, without what closes a sentence; "" where it is none."""
     found = word.strip("(<>").rstrip(_CLOSING) if "://" in word else ""
     return found if _ADDRESS.match(found) else ""
+
+
+def linked(text: Text) -> Text:
+    """The same text; each address in it is a link."""
+    for found in _WORD.finditer(text.plain):
+        if address := address_in(found[0]):
+            begin = found.start() + found[0].index(address)
+            text.stylize(Style(link=address), begin, begin + len(address))
+    return text
 
 
 def linked_lines(words: str, width: int, indent: str = "", hang: str = "") -> list[Text]:

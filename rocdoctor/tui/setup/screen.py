@@ -18,6 +18,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
 from rocdoctor.service.setup_script import discretion, made_for_root, setup_script
 from rocdoctor.tui.background import Background
+from rocdoctor.tui.draw.links import linked
 from rocdoctor.tui.look import Look, plan_of_today
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.setup.step_verify import Verified, program_of, verify_step
@@ -241,7 +242,7 @@ def _detail(plan: SetupPlan, step: Step, verified: Text | None, sudo: bool, widt
     text.append("\n".join(lines(step_blocks(plan, step, sudo=sudo, verbose=True, whole=True), width)))
     for note in plan.notes:
         text.append("\n\n" + "\n".join(wrap(f"note: {one_line(note)}", width, "", "      ")))
-    return text
+    return linked(text)
 
 
 def verifying(step: Step) -> Text:

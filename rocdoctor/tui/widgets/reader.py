@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from rocdoctor.model.printable import clean
+from rocdoctor.tui.draw.links import linked
 
 
 class Reader(ModalScreen[None]):
@@ -32,4 +33,4 @@ class Reader(ModalScreen[None]):
         """The text."""
         with VerticalScroll(id="reader") as frame:
             frame.border_title = f"{self._title} (Escape closes)"
-            yield Static(Text(clean(self._text).rstrip("\n")))
+            yield Static(linked(Text(clean(self._text).rstrip("\n"))))
