@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ def test_a_link_that_falls_back_is_told_with_a_badge_and_gone_when_it_recovers(s
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         assert "pcie-link-narrow" not in shown(app)
+        assert re.search(r"read at \d\d:\d\d:\d\d", shown(app).splitlines()[0]), "when it was asked"
         _narrow(host, "4")
         await _again(app, pilot)
         await until(pilot, lambda: "pcie-link-narrow" in shown(app))
