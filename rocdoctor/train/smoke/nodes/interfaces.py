@@ -168,3 +168,14 @@ def bindable(address: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def toward(address: str) -> str:
+    """The address of this machine from which it would reach another one; empty where there is no way. Sends nothing."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as one:
+            one.connect((address, 9))  # any port: a datagram socket that connects only looks up the route
+            return str(one.getsockname()[0])
+    except OSError:
+        return ""

@@ -177,7 +177,7 @@ def gather(node: int, interpreter: str, variables: Mapping[str, str], limit_s: f
     addresses = within(limit_s, host_name_addresses)
     own = next((one for one in addresses or () if bindable(one)), None)
     kept = {name: value[:_MAX_VALUE] for name, value in sorted(variables.items()) if name.startswith(PREFIXES)}
-    return NodeFacts(node, versions, interfaces(), addresses, own, kept, _here(), problem)
+    return NodeFacts(node, versions, interfaces(), addresses, own, kept, here(), problem)
 
 
 def host_name_addresses() -> tuple[str, ...] | None:
@@ -221,7 +221,8 @@ def _versions(interpreter: str, limit_s: float) -> tuple[dict[str, str | None], 
     return {**found, **{name: _word(told.get(name)) for name in VERSION_NAMES[1:]}}, ""
 
 
-def _here() -> str:
+def here() -> str:
+    """A mark that is equal for processes that share machine and network namespace; empty where it cannot be read."""
     parts = []
     for path in ("/proc/sys/kernel/random/boot_id",):
         try:

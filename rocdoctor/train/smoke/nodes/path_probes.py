@@ -15,9 +15,11 @@ import math
 import socket
 import threading
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from rocdoctor.train.smoke.nodes.echoes import send_back
 from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS, can, line, readable, to_drop
 from rocdoctor.train.smoke.nodes.signed_lines import parsed
 
@@ -33,6 +35,7 @@ _MTU_DISCOVER_6 = 23  # IPV6_MTU_DISCOVER
 _SIZES = (9000, 8900, 4092, 2044, 1500, 1450, 1400, 1280, 576)
 _SMALL = 300
 _MAX_ORDER = 1000
+_MOST_ROUNDS, _MOST_STREAMS = 64, 64
 _WAIT_AND_SEE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
 _HEADER = 40  # token, number, wanted size
 
@@ -83,6 +86,7 @@ class Responder:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._token = token.encode()
         self._unproved: list[tuple[str, socket.socket]] = []
+        self._seen: dict[int, list[Stream]] = defaultdict(list)
         self._lock = threading.Lock()
         self._listener = socket.socket(family, socket.SOCK_STREAM)
         self._datagrams = socket.socket(family, socket.SOCK_DGRAM)
@@ -142,10 +146,23 @@ class Responder:
             connection.sendall(b'{"ok": 1}\n')
             if order.get("do") == "take":
                 found = receive(connection)
+                self._note(order.get("round"), found)
                 connection.sendall((json.dumps(_plain(found)) + "\n").encode())
                 _drain(connection)
             elif order.get("do") == "give":
                 send(connection)
+            elif order.get("do") == "back":
+                send_back(connection, order.get("bytes"))
+
+    def _note(self, number: Any, found: Stream) -> None:
+        with self._lock:
+            if isinstance(number, int) and 0 <= number < _MOST_ROUNDS and len(self._seen[number]) < _MOST_STREAMS:
+                self._seen[number].append(found)
+
+    def seen(self, number: int) -> list[Stream]:
+        """The streams that came here in a round, as this end saw them."""
+        with self._lock:
+            return list(self._seen[number])
 
     def _echo(self) -> None:
         while True:
@@ -226,7 +243,7 @@ def connect(a: int, b: int, address: str, port: int, token: str) -> ProbedLink:
     """Whether node b's responder answers at all."""
     began = time.monotonic()
     try:
-        with _open(address, port, token, "ping"):
+        with ask(address, port, token, "ping"):
             return ProbedLink(a, b, address, connect_ms=(time.monotonic() - began) * 1e3)
     except OSError as error:
         return ProbedLink(a, b, address, words_of(error))
@@ -239,10 +256,11 @@ def words_of(error: OSError) -> str:
     return str(error.strerror or error).lower()
 
 
-def _open(address: str, port: int, token: str, order: str) -> socket.socket:
+def ask(address: str, port: int, token: str, order: str, **more: int) -> socket.socket:
+    """A connection to a responder that has taken an order. Raises OSError."""
     connection = socket.create_connection((address, port), CONNECT_S)
     try:
-        connection.sendall((json.dumps({"do": order, "token": token}) + "\n").encode())
+        connection.sendall((json.dumps({"do": order, "token": token, **more}) + "\n").encode())
         if parsed(line(connection, _MAX_ORDER, CONNECT_S)) != {"ok": 1}:
             raise ConnectionError("something else answers there")
     except BaseException:
@@ -261,15 +279,15 @@ def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: in
     if frame_bytes:
         largest_out, largest_back, told = frames(address, port, token, frame_bytes)
     out = back = None
-    with contextlib.suppress(OSError), _open(address, port, token, "take") as connection:
+    with contextlib.suppress(OSError), ask(address, port, token, "take") as connection:
         send(connection)
-        out = _told(connection)
-    with contextlib.suppress(OSError), _open(address, port, token, "give") as connection:
+        out = stream_told(connection)
+    with contextlib.suppress(OSError), ask(address, port, token, "give") as connection:
         back = receive(connection)
     return ProbedLink(a, b, address, "", found.connect_ms, frame_bytes, largest_out, largest_back, out, back, told)
 
 
-def _told(connection: socket.socket) -> Stream | None:
+def stream_told(connection: socket.socket) -> Stream | None:
     """What the receiver says of a stream; the line "stop" comes before it."""
     told = parsed(found := line(connection, _MAX_ORDER, CONNECT_S))
     if found == b"stop":

@@ -43,8 +43,10 @@ class MeetingError(Exception):
         self.findings = findings
 
 
-def host(place: NodePlace, limit_s: float, say: Say) -> tuple[dict[int, Wire], dict[int, NodeFacts]]:
-    """Wait on node 0 until all other nodes are there.
+def host(
+    place: NodePlace, limit_s: float, say: Say, *, without_some: bool = False
+) -> tuple[dict[int, Wire], dict[int, NodeFacts]]:
+    """Wait on node 0 until all other nodes are there; ``without_some``: go on with those that came, if any did.
 
     Raises:
         MeetingError: the port cannot be had, a node does not come or does not fit.
@@ -59,6 +61,8 @@ def host(place: NodePlace, limit_s: float, say: Say) -> tuple[dict[int, Wire], d
     try:
         while len(wires) < place.nodes - 1:
             now = time.monotonic()
+            if now >= deadline and without_some and wires:
+                break
             if now >= deadline:
                 raise MeetingError(_missing(place, wires, limit_s, strangers))
             if now >= hint:
