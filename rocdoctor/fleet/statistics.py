@@ -64,9 +64,9 @@ def usual(sweep: Sweep) -> Usual | None:
     middle, share = median(known.values()), median(shares)
     return Usual(
         middle,
-        _deviation(list(known.values()), middle) / middle,
+        deviation(list(known.values()), middle) / middle,
         share,
-        _deviation(shares, share) / share,
+        deviation(shares, share) / share,
     )
 
 
@@ -112,5 +112,6 @@ def _median(values: Sequence[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _deviation(values: Sequence[float], middle: float) -> float:
+def deviation(values: Sequence[float], middle: float) -> float:
+    """How far values lie from their middle, in the median."""
     return median(abs(one - middle) for one in values)
