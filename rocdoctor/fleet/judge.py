@@ -15,6 +15,7 @@ from rocdoctor.fleet.classes import (
     CERTAIN,
     LIKELY,
     LOGGED,
+    NET_SLOW,
     SILENT,
     SLOW,
     SPELLS,
@@ -24,8 +25,9 @@ from rocdoctor.fleet.classes import (
     class_of,
 )
 from rocdoctor.fleet.groups import Oddities, figure_group, kinds, norm, same_board
+from rocdoctor.fleet.memory import NET_RUNS, FigureLook, NodeMemory
 from rocdoctor.fleet.memory import SPELLS as MOST_SPELLS
-from rocdoctor.fleet.memory import FigureLook, NodeMemory
+from rocdoctor.fleet.net.read_net import NetLook
 from rocdoctor.fleet.record import NodeRecord, Sighting
 from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict, Reason, gravity
 from rocdoctor.judging.subjects import number_ranges
@@ -45,12 +47,13 @@ Shown = dict[str, list[tuple[NodeClass, Sighting]]]
 class Incoming:
     """What engines brought in one round: records by node, and of other nodes why there is none that can be read.
 
-    ``forget``: nodes of which nothing is to be kept from earlier rounds.
+    ``forget``: nodes of which nothing is to be kept from earlier rounds; ``net``: what runs of pairs say of nodes.
     """
 
     records: Mapping[str, NodeRecord]
     problems: Mapping[str, str]
     forget: tuple[str, ...] = ()
+    net: tuple[NetLook, ...] = ()
 
 
 def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
@@ -92,8 +95,9 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         ][:_MOST_DIFFERENT]
     again = _figures(memories, records, found_kinds)
     findings += _unknowns(standing, memories)
+    findings += _met(memories, incoming.net, now)
     nodes = [
-        NodeVerdict(node, one.kind, _reasons(one, of_node.get(node, frozenset())), one.at)
+        NodeVerdict(node, one.kind, _reasons(one, of_node.get(node, frozenset()), now), one.at)
         for node, one in memories.items()
     ]
     return FleetVerdict(
@@ -252,6 +256,24 @@ def _earlier(memories: Memories, sweep: statistics.Sweep, name: str) -> statisti
     return statistics.Usual(*looks[0][-1].usual) if len(looks) * 2 > len(sweep) else None
 
 
+def _met(memories: Memories, looks: Sequence[NetLook], now: int) -> list[FleetFinding]:
+    """Keeps what runs of pairs say of nodes that are known; of a run in which many are slow, nothing."""
+    found: list[FleetFinding] = []
+    runs: dict[int, list[NetLook]] = {}
+    for one in looks:
+        if one.node in memories:
+            runs.setdefault(one.taken_at, []).append(one)
+    for at, among in sorted(runs.items()):
+        slow = sum(one.slow for one in among)
+        if _is_common(slow, len(among)):
+            words = f"{slow} of {len(among)} nodes of one run were slow with all partners: a shared cause."
+            found.append(FleetFinding("common", NET_SLOW, slow, len(among), _EVERYWHERE, words))
+            continue
+        for one in among:
+            memories[one.node].met(at, one.slow, one.message, now + _AHEAD_S)
+    return found
+
+
 def _slow(memory: NodeMemory) -> list[Reason]:
     found: list[Reason] = []
     for name, looks in sorted(memory.figures.items()):
@@ -289,7 +311,7 @@ def _unknowns(records: Mapping[str, NodeRecord], memories: Memories) -> list[Fle
     return found
 
 
-def _reasons(memory: NodeMemory, forgotten: frozenset[str]) -> tuple[Reason, ...]:
+def _reasons(memory: NodeMemory, forgotten: frozenset[str], now: int) -> tuple[Reason, ...]:
     """What speaks against a node; what many have now stays among it, and is not enough to act."""
     found: list[Reason] = []
     if memory.missed:
@@ -300,6 +322,9 @@ def _reasons(memory: NodeMemory, forgotten: frozenset[str]) -> tuple[Reason, ...
         kept = [one.reason for one in memory.trails.values() if one.stale or one.seen[-1] or sum(one.seen) > 1]
         found += [replace(one, ready=False) if one.check in forgotten else one for one in kept]
         found += _slow(memory)
+        if looks := memory.slow_in_net(now):
+            enough = len(looks) >= NET_RUNS
+            found.append(Reason("slow", NET_SLOW, "", None, looks[-1][1], len(looks), len(looks), enough))
         for question in memory.unanswered:
             words = f"{question} gave no answer in time; what hangs here is not known."
             found.append(Reason("unknown", UNANSWERED, "", None, words))

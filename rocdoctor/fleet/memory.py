@@ -17,6 +17,7 @@ _LIKELY_SEEN = 3
 _NETWORK_S = 300
 _SPELL_S = 7 * 24 * 3600
 SPELLS = 8
+NET_RUNS = 2
 _ONE_EVENT_S = 120.0  # what goes wrong once may print for minutes
 
 
@@ -121,6 +122,8 @@ class NodeMemory:
     sick: bool = False
     spells: list[int] = field(default_factory=list)
     figures: dict[str, list[FigureLook]] = field(default_factory=dict)
+    net: list[list[Any]] = field(default_factory=list)  # when it was slow with all partners, and the sentence
+    net_at: int = 0
 
     def begin(self, boot: str | None, at: int) -> None:
         """A record has come; what was seen in another boot proves nothing of this one."""
@@ -163,6 +166,16 @@ class NodeMemory:
     def measured(self, name: str, look: FigureLook) -> None:
         """One more measurement; as many are kept as a verdict needs."""
         self.figures[name] = [*self.figures.get(name, []), look][-LOOKS:]
+
+    def met(self, at: int, slow: bool, message: str, now: int) -> None:
+        """A newer run of pairs: one in which it was fast with somebody ends the suspicion."""
+        if self.net_at < at <= now:
+            self.net_at = at
+            self.net = [*self.net, [at, message]][-NET_RUNS:] if slow else []
+
+    def slow_in_net(self, now: int) -> list[list[Any]]:
+        """The runs of the last week, one after the other, in which it was slow with all partners."""
+        return [one for one in self.net if one[0] > now - _SPELL_S]
 
 
 def as_state(memory: NodeMemory) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from typing import Any
 
 from rocdoctor.fleet.judge import Incoming, Memories, judge
 from rocdoctor.fleet.memory import as_state, from_state
+from rocdoctor.fleet.net.read_net import MOST_BYTES as MOST_NET
+from rocdoctor.fleet.net.read_net import NetLook, as_row, from_rows, read_net
 from rocdoctor.fleet.read_record import NODE, RecordError, RecordReader, tagged
 from rocdoctor.fleet.record import MOST_BYTES, NodeRecord
 from rocdoctor.fleet.retention import KeptRound, Retention, begins, too_large, too_old
@@ -48,6 +50,7 @@ class Batch:
         self.records: dict[str, NodeRecord] = {}
         self.problems: dict[str, str] = {}
         self.forget: tuple[str, ...] = ()  # nodes of which nothing earlier is to count
+        self.net: list[NetLook] = []  # what runs of pairs say of nodes
         self.unnamed = 0  # lines that do not even say whose they are
         self.waiting: list[Path] = []  # files that have been taken in once a round holds them
         self._reader = RecordReader()
@@ -80,8 +83,13 @@ class Batch:
         self.problems.setdefault(node, why)
 
     def read(self, path: Path) -> None:
-        """A folder of records, each called after its node, or a file of tagged lines; raises OSError for neither."""
+        """A folder of records, each called after its node, or a file of tagged lines; raises OSError for neither.
+
+        Or what `fleet net --json` wrote, where it is named itself: into the folder all nodes may write.
+        """
         if not path.is_dir():
+            if self._read_net(path):
+                return
             with open_regular(path) as stream:
                 self.read_lines(stream)
             return
@@ -91,6 +99,17 @@ class Batch:
                     self.add(each.stem, read_regular(each, MOST_BYTES).decode("utf-8"))
                 except (OSError, UnicodeDecodeError) as error:
                     self.problem(each.stem, f"cannot be read: {getattr(error, 'strerror', None) or 'not a text'}")
+
+    def _read_net(self, path: Path) -> bool:
+        """Whether the file is such a document; of a file of lines, the first of them names a node."""
+        with open_regular(path) as stream:
+            if stream.read(64).lstrip()[:1] != b"{":
+                return False
+        try:
+            self.net += read_net(read_regular(path, MOST_NET))
+        except (RecordError, OSError):
+            return False
+        return True
 
     def read_lines(self, stream: Any) -> None:
         """Tagged lines; one that is longer than any record is passed over without being held."""
@@ -108,7 +127,7 @@ class Batch:
     def incoming(self) -> Incoming:
         """What a round starts from."""
         problems = {node: why for node, why in self.problems.items() if node not in self.records}
-        return Incoming(self.records, problems, self.forget)
+        return Incoming(self.records, problems, self.forget, tuple(self.net))
 
 
 class Store:
@@ -133,7 +152,7 @@ class Store:
                 )
             memories = self._state(number - 1)
             verdict = judge(memories, batch.incoming(), now)
-            head = {"round": number, "at": now, "problems": batch.incoming().problems, "forget": batch.forget}
+            head = {"round": number, "at": now, **_head_of(batch)}
             body = b"".join([json.dumps(head).encode() + b"\n", *(batch.lines[node] for node in sorted(batch.lines))])
             self._write("state", number, _as_bytes({node: as_state(one) for node, one in memories.items()}))
             self._write("rounds", number, body, ".jsonl.gz")
@@ -184,9 +203,8 @@ class Store:
     def keep(self, batch: Batch) -> None:
         """Put records aside for the next tick. Raises StoreError."""
         with self._locked():
-            problems = batch.incoming().problems
             lines = [batch.lines[node] for node in sorted(batch.lines)]
-            head = json.dumps({"problems": problems, "forget": batch.forget}).encode() + b"\n"
+            head = json.dumps(_head_of(batch)).encode() + b"\n"
             number = max((int(one.name[:6]) for one in self._waiting()), default=0) + 1
             self._write("incoming", number, head + b"".join(lines), ".jsonl.gz")
 
@@ -198,12 +216,14 @@ class Store:
                 with gzip.open(path, "rb") as stream:
                     head = json.loads(stream.readline())
                     problems, forget = dict(head["problems"]), tuple(head.get("forget", ()))
+                    net = from_rows(head.get("net", ()))
                     batch.read_lines(stream)
             except (OSError, ValueError, EOFError, KeyError, TypeError):
                 continue  # damaged: its nodes are missing from this round, which is said of them
             for node, why in problems.items():
                 batch.problem(node, why)
             batch.forget += forget
+            batch.net += net
             batch.waiting.append(path)
         return batch
 
@@ -234,6 +254,7 @@ class Store:
                 head = json.loads(stream.readline())
                 if batch is not None:
                     batch.forget = tuple(head.get("forget", ()))
+                    batch.net = from_rows(head.get("net", ()))
                     batch.read_lines(stream)
             return int(head["at"]), dict(head["problems"])
         except FileNotFoundError:
@@ -301,6 +322,12 @@ class Store:
                 yield
             except OSError as error:
                 raise StoreError(f"cannot be written: {error.strerror or error}") from None
+
+
+def _head_of(batch: Batch) -> dict[str, Any]:
+    """What stands before the records."""
+    head = {"problems": batch.incoming().problems, "forget": batch.forget}
+    return {**head, "net": [as_row(one) for one in batch.net]} if batch.net else head
 
 
 def _as_bytes(value: Any) -> bytes:

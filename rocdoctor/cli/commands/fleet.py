@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from rocdoctor.cli.arguments import format_arguments
+from rocdoctor.cli.commands.fleet_net import NetOptions, net_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.engines import EngineName
 from rocdoctor.fleet.fetching import FetchName
@@ -24,21 +25,21 @@ from rocdoctor.model.printable import spelled
 from rocdoctor.report.document import Document
 from rocdoctor.service.errors import InputError, UsageError
 from rocdoctor.service.new_files import write_files, write_new
-from rocdoctor.service.options import EvidenceOptions, Format, PrintOptions
+from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["run", "tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit"]
+Action = Literal["run", "tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit", "net"]
 _RECORDS = "/shared/records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(PrintOptions):
+class Options(NetOptions):
     """What is done with which store; ``inputs`` are records, the name of a node, or the file of the page."""
 
     action: Action
-    store: str
+    store: str | None = None
     inputs: tuple[str, ...] = ()
     at: int | None = None
     on: Literal["slurm", "k8s", "srun", "clush", "pdsh", "ansible"] | None = None
@@ -54,7 +55,6 @@ class Options(PrintOptions):
     limit: int = 60
     at_once: int = 64
     inventory: str | None = None
-    no_color: bool = False
     quiet: bool = False
 
 
@@ -70,9 +70,10 @@ def arguments(parser: ArgumentParser) -> None:
         help=told
         + "why: all about one node; page and metrics: write a file for people, for Prometheus; apply: drain; "
         + "forget: with the next tick, what is kept of nodes that are gone or were rebuilt; "
-        + "emit: write files for what runs record and gate",
+        + "emit: write files for what runs record and gate; net: measure the ways between nodes, on each of them",
     )
-    add("store", metavar="STORE", help="folder of the fleet; emit: slurm, systemd or prometheus")
+    told = "folder of the fleet; emit: slurm, systemd or prometheus; net: the nodes, as gpu[01-40] (within srun: none)"
+    add("store", nargs="?", metavar="STORE", help=told)
     told = (
         "run: nodes, as gpu[01-40]; tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; "
         "why, forget: nodes; "
@@ -107,6 +108,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="print only nodes that need something done, one per line")
+    net_arguments(parser)
 
 
 def when(text: str) -> int:
@@ -149,8 +151,12 @@ def percent(text: str) -> float:
 
 def run(options: Options) -> int:
     """Do what was asked; 1 where a node is to be taken out."""
-    if options.format != "text" and options.action not in ("run", "tick", "judge", "why"):
-        raise UsageError(f"{options.action} has no --{options.format}; run, tick, judge and why have")
+    if options.format != "text" and options.action not in ("run", "tick", "judge", "why", "net"):
+        raise UsageError(f"{options.action} has no --{options.format}; run, tick, judge, why and net have")
+    if options.action == "net":
+        return _net(options)
+    if options.store is None:
+        raise UsageError(f"{options.action} takes a STORE, or emit a target: rocdoctor fleet {options.action} STORE")
     if options.action == "emit":
         return _emit(options)
     store = Store(Path(options.store))
@@ -188,6 +194,14 @@ def run(options: Options) -> int:
     if options.action == "run" and not found.told:
         return EXIT_FINDINGS
     return EXIT_FINDINGS if any(one.proposal == "drain" for one in found.nodes) else 0
+
+
+def _net(options: Options) -> int:
+    from rocdoctor.cli.commands.fleet_net import run as measure
+
+    if options.inputs:
+        raise UsageError("net takes the nodes in one word: rocdoctor fleet net 'gpu[01-40]'")
+    return measure(options.store, options)
 
 
 def _fetched(options: Options) -> Batch:
@@ -333,7 +347,7 @@ def _apply(options: Options, found: FleetVerdict | None) -> int:
     engine = next((one for one in get_args(EngineName) if one == (options.on or "slurm")), None)
     if engine is None:
         raise UsageError(f"apply takes --on {' or '.join(get_args(EngineName))}")
-    acting = Acting(Path(options.store), on=ENGINES[engine])
+    acting = Acting(Path(str(options.store)), on=ENGINES[engine])
     limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100)
     failed: list[str] = []
     if found is None:
