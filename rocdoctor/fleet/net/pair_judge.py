@@ -23,6 +23,7 @@ _BESIDE, _ALIKE, _NEXT = 16, 0.05, 4
 NodeState = Literal["well", "slow", "unreachable", "path", "silent", "undecided"]
 """well: fast with somebody. slow, unreachable: named. path: fast with a neighbour that is slow elsewhere too, or on a
 leaf that is named. silent: no report in time. undecided: too few partners that are proven."""
+_NAMED: tuple[NodeState, ...] = ("slow", "unreachable")
 _ODD: tuple[NodeState, ...] = ("slow", "unreachable", "path", "undecided")
 
 
@@ -92,12 +93,12 @@ def judge_pairs(
         for node in one.ends:
             by_node.setdefault(node, []).append(one)
     judged = [_node(node, by_node.get(node, ()), seen) for node in nodes]
-    judged = _like_neighbours(judged, leaves, known)
-    named = [one for one in judged if one.state in ("slow", "unreachable")]
-    common = 0
-    if usual.uneven or (len(named) >= _COMMON_FEWEST and len(named) > _COMMON_SHARE * len(nodes)):
-        common = 0 if usual.uneven else len(named)
+    named = [one for one in judged if one.state in _NAMED]
+    too_many = len(named) >= _COMMON_FEWEST and len(named) > _COMMON_SHARE * len(nodes)
+    if usual.uneven or too_many:
         judged = [_undecided(one) if one in named else one for one in judged]
+    common = len(named) if too_many and not usual.uneven else 0
+    judged = _like_neighbours(judged, leaves, known)
     pairs = [
         one
         for one in results
@@ -148,7 +149,7 @@ def _like_neighbours(judged: Sequence[JudgedNode], leaves: Mapping[int, str], kn
         apart = {one.node, *known.slow.get(one.node, ())}
         near = [odd[at] for at in range(one.node - _BESIDE, one.node + _BESIDE + 1) if at not in apart and at in odd]
         alike = any(each.state == "path" or abs((each.share or 0.0) - share) <= _ALIKE for each in near)
-        named = one.state in ("slow", "unreachable") and one.node not in leaves
+        named = one.state in _NAMED and one.node not in leaves
         found.append(_undecided(one) if named and alike else one)
     return found
 

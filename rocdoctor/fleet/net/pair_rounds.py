@@ -54,16 +54,18 @@ class PairRounds:
         return [pair if random.random() < 0.5 else pair[::-1] for pair in found]
 
     def _circle(self, there: Sequence[int]) -> list[Pair]:
-        """Round ``number`` of the circle method; with an odd number of nodes one of them rests."""
+        """The next round of the circle method in which anybody meets; with an odd number of nodes one rests."""
         seats: list[int | None] = [*self.nodes, *([None] if len(self.nodes) % 2 else [])]
         once = len(seats) - 1
-        if self.number >= (2 * once if len(seats) <= _TWICE else once):
-            return []
-        first, rest = seats[0], seats[1:]
-        turn = self.number % once
-        ring = [first, *rest[turn:], *rest[:turn]]
-        pairs = [(ring[at], ring[-1 - at]) for at in range(len(ring) // 2)]
-        return [(a, b) for a, b in pairs if a is not None and b is not None and a in there and b in there]
+        while self.number < (2 * once if len(seats) <= _TWICE else once):
+            turn = self.number % once
+            ring = [seats[0], *seats[1 + turn :], *seats[1 : 1 + turn]]
+            both = [(ring[at], ring[-1 - at]) for at in range(len(ring) // 2)]
+            pairs = [(a, b) for a, b in both if a is not None and b is not None and a in there and b in there]
+            if pairs:
+                return pairs
+            self.number += 1
+        return []
 
     def _inside(self, there: Sequence[int], random: Random) -> list[Pair]:
         """Partners on one leaf; who is left over on his own meets another such."""
