@@ -35,7 +35,6 @@ class NetWorld:
     full: float = FULL
     told: bool = True  # whether the leaves are known to the run
     rounds: int = 0
-    measured: int = 0
 
     def leaf_of(self, node: int) -> int:
         """The leaf that a node hangs on."""
@@ -61,8 +60,8 @@ class NetWorld:
         out, back = self.liars.get(b, rate), self.liars.get(a, back)  # each end says what came to it
         return PairResult(a, b, number, "measured", out, back, {64: 30 / max(share, 0.01)})
 
-    def judged(self) -> NetVerdict:
-        """All rounds, and the verdict; ``rounds`` and ``measured`` count what they took."""
+    def results(self) -> list[PairResult]:
+        """All rounds; ``rounds`` counts them."""
         random = Random(self.seed)
         plan = PairRounds(range(self.nodes), self.leaves(), self.seed)
         results: list[PairResult] = []
@@ -71,8 +70,13 @@ class NetWorld:
             assert len(ends) == len(set(ends)), "a node is in two pairs at once"
             results += [self.measure(a, b, self.rounds, random) for a, b in pairs]
             self.rounds += 1
-        self.measured = len(results)
-        return judge_pairs(range(self.nodes), results, self.leaves(), self.hung, plan.open_rounds)
+        return results
+
+    def judged(self) -> NetVerdict:
+        """All rounds, and the verdict."""
+        results = self.results()
+        opened = PairRounds(range(self.nodes), self.leaves(), self.seed).open_rounds
+        return judge_pairs(range(self.nodes), results, self.leaves(), self.hung, opened)
 
 
 def named(found: NetVerdict) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocdoctor.fleet.net.net_run import NetFinding, NetRun, findings, gbit, headline, percent
+from rocdoctor.fleet.net.pair_usual import shown_rates
 from rocdoctor.fleet.node_names import folded
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, CommandLines, Heading, Note, Para, Title
@@ -51,11 +52,10 @@ def _rounds(run: NetRun) -> str:
 
 def _figures(run: NetRun) -> Iterator[str]:
     verdict = run.verdict
-    for (same, speed), rate in sorted(verdict.usual.rates.items()):
-        if speed >= 0:
-            where = "on one leaf switch" if same else ("across leaf switches" if run.leaves else "between nodes")
-            said = f" (the slower interface says {gbit(speed)})" if speed else ""
-            yield f"usual {where}: {gbit(rate)} in the worse direction{said}"
+    for same, speed, rate in shown_rates(verdict.usual):
+        where = "on one leaf switch" if same else ("across leaf switches" if run.leaves else "between nodes")
+        said = f" (the slower interface says {gbit(speed)})" if speed else ""
+        yield f"usual {where}: {gbit(rate)} in the worse direction{said}"
     if not verdict.uneven and run.results:
         yield f"called slow: below {percent(verdict.usual.floor)} of that"
     rtts = sorted(one.rtt_us for one in verdict.nodes if one.rtt_us is not None)

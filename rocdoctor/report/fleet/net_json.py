@@ -6,6 +6,7 @@ from typing import Any
 
 from rocdoctor import __version__
 from rocdoctor.fleet.net.net_run import NetRun, findings, headline
+from rocdoctor.fleet.net.pair_usual import shown_rates
 from rocdoctor.fleet.net.read_net import SCHEMA
 from rocdoctor.model.printable import clean
 from rocdoctor.train.smoke.nodes.pair_results import LARGE_BYTES, SMALL_BYTES
@@ -22,9 +23,8 @@ def report(run: NetRun) -> dict[str, Any]:
         "headline": clean(headline(run)),
         "rounds": [{"pairs": pairs, "seconds": round(seconds, 3)} for pairs, seconds in run.rounds],
         "usual": [
-            {"same_leaf": same, "interface_mbit_s": speed or None, "mbit_s": round(rate, 1)}
-            for (same, speed), rate in sorted(usual.rates.items())
-            if speed >= 0
+            {"same_leaf": same if run.leaves else None, "interface_mbit_s": speed, "mbit_s": round(rate, 1)}
+            for same, speed, rate in shown_rates(usual)
         ],
         "floor_share": None if run.verdict.uneven else round(usual.floor, 3),
         "findings": [

@@ -166,7 +166,9 @@ def test_a_reason_is_one_clean_line() -> None:
     assert len(found.why) < 200
 
 
-@pytest.mark.parametrize("value", [None, {}, [1], [[1, 2]], [[-1, 1.0, False]], [[1, 1.0, False]] * 65, [["a", 1.0, 0]]])
+@pytest.mark.parametrize(
+    "value", [None, {}, [1], [[1, 2]], [[-1, 1.0, False]], [[1, 1.0, False]] * 65, [["a", 1.0, 0]]]
+)
 def test_streams_that_are_none(value: Any) -> None:
     assert pair_run._streams(value) is None
     assert pair_run._streams([[5, 1.0, False]]) == [Stream(5, 1.0, False)]
