@@ -18,6 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocdoctor.cli.main import run
+from rocdoctor.report.fleet import net_json
 from rocdoctor.report.plan.trial_document import as_json
 from rocdoctor.report.smoke.nodes_document import as_json as nodes_as_json
 from rocdoctor.train.recommend.memory.trace import unavailable
@@ -25,6 +26,8 @@ from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.leader import NodeOutcome
 from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from tests.fleet.kit import fleet_of
+from tests.fleet.net_kit import NetWorld
+from tests.fleet.net_runs import run_of
 from tests.golden.replay import FIXTURES, NAMES
 from tests.kit import ROOT
 from tests.report import trial_kit
@@ -133,6 +136,7 @@ _COMMANDS: dict[str, list[list[str]]] = {
     "fleet": [["fleet", "judge", "STORE"], ["fleet", "why", "STORE", "n3"]],
     "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
     "trial": [],  # it needs ranks: tests/report/test_trial_document.py
+    "net": [],  # it needs nodes: tests/fleet/test_net_report.py
 }
 
 
@@ -244,6 +248,8 @@ def test_a_key_with_another_name_is_noticed(
 ) -> None:
     if name == "trial":
         document = as_json(trial_kit.tried(trial_kit.depth(2, 1.0, 1.0), trial_kit.depth(5, 1.0, 1.0)))
+    elif name == "net":
+        document = net_json.report(run_of(NetWorld(48, 16, bad={5: 0.4}, uplinks={2: 0.5})))
     else:
         document = _printed([files.get(word, word) for word in _COMMANDS[name][0]], capsys)
     named = {key for one in _objects(_schema(name)) for key in one["properties"]}
