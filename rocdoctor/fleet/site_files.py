@@ -1,4 +1,4 @@
-"""Files for what runs ``record`` and ``gate`` on a site: Slurm, systemd, Prometheus. Pure: places in, texts out.
+"""Files for what runs ``record`` and ``gate`` on a site, or shows what came of it. Pure: places in, texts out.
 
 Slurm: slurm.conf(5) of 22.05 and https://slurm.schedmd.com/prolog_epilog.html (a Prolog that fails drains its node; a
 HealthCheckProgram is killed after 60 s, and in newer releases keeps slurmd from registering until it gives 0). systemd:
@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rocdoctor.fleet.dashboard import dashboard
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import fits, shell
 from rocdoctor.train.emit.files import File
 
-SiteTarget = Literal["slurm", "systemd", "prometheus"]
+SiteTarget = Literal["slurm", "systemd", "prometheus", "grafana"]
 _SLURM_PLACE = "/etc/slurm"
 # The first word of a unit's command is taken as it stands, and slurmd runs programs without a shell.
 _PLAIN_PATH = regex(r"/[A-Za-z0-9_./+-]{1,1000}")
@@ -42,6 +43,8 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
         raise SiteError(f"{places.records!r} is not an absolute path that can stand in a script")
     if target == "slurm":
         return _slurm(places)
+    if target == "grafana":
+        return (File("rocdoctor-dashboard.json", dashboard()),)
     return _systemd(places) if target == "systemd" else (File("rocdoctor-rules.yml", _RULES),)
 
 

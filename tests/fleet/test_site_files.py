@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,6 +20,7 @@ from rocdoctor.fleet.site_files import SiteError, SitePlaces, site_files
 from rocdoctor.fleet.store import Store
 from rocdoctor.report.fleet.fleet_metrics import metrics
 from tests.fleet.kit import fleet_of
+from tests.train.emit.readers.venvs import reader
 
 _HOSTILE = '/shared/my "records" $(touch x) %h; it\'s $HOME'
 
@@ -155,6 +158,85 @@ def test_alerts_ask_for_what_the_metrics_have(tmp_path: Path) -> None:
         assert _ran(["promtool", "check", "rules", str(path)]).returncode == 0
 
 
+def test_a_dashboard_asks_for_what_the_metrics_have(tmp_path: Path) -> None:
+    board = json.loads((_written(tmp_path, "grafana") / "rocdoctor-dashboard.json").read_text())
+    told = metrics(Store(fleet_of(tmp_path / "fleet")).again())
+    names = {line.split()[2] for line in told.splitlines() if line.startswith("# TYPE")}
+    labels = set(re.findall(r'[{,](\w+)="', told))
+    assert 8 <= len(board["uid"]) <= 40
+    panels = board["panels"]
+    assert [one["id"] for one in panels] == list(range(1, len(panels) + 1))
+    exprs = [target["expr"] for one in panels for target in one["targets"]]
+    assert set().union(*(re.findall(r"rocdoctor_\w+", expr) for expr in exprs)) == names, "each metric is shown"
+    for matcher in re.findall(r'\{(\w+="\w+")\}', " ".join(exprs)):
+        assert matcher in told or matcher == 'proposal="test"', matcher
+    shown = {name for one in panels for target in one["targets"] for name in _legend(target)}
+    assert shown <= labels
+    for one in panels:
+        organized = [each["options"]["indexByName"] for each in one["transformations"]]
+        assert all(set(each) <= labels for each in organized)
+    cells = [(x, y) for one in panels for x, y in _cells(one["gridPos"])]
+    assert len(cells) == len(set(cells)), "panels lie on one another"
+    assert max(x for x, _ in cells) < 24
+    sources = {json.dumps(one["datasource"]) for panel in panels for one in (panel, *panel["targets"])}
+    assert sources == {'{"type": "prometheus", "uid": "${datasource}"}'}
+    assert [one["name"] for one in board["templating"]["list"]] == ["datasource"]
+    if shutil.which("promtool"):
+        rules = [{"record": f"r{at}", "expr": expr} for at, expr in enumerate(exprs)]
+        path = tmp_path / "rules.yml"
+        path.write_text(yaml.safe_dump({"groups": [{"name": "g", "rules": rules}]}))
+        assert _ran(["promtool", "check", "rules", str(path)]).returncode == 0
+
+
+def _legend(target: dict[str, Any]) -> list[str]:
+    return re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", ""))
+
+
+def _cells(place: dict[str, int]) -> list[tuple[int, int]]:
+    wide, high = range(place["x"], place["x"] + place["w"]), range(place["y"], place["y"] + place["h"])
+    return [(x, y) for x in wide for y in high]
+
+
+_READ_BACK = """\
+import json, sys
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+register_default_plugins()
+print(JSONEncoder().encode(Dashboard.from_json(json.load(open(sys.argv[1])))))
+"""
+
+
+@pytest.mark.reader
+def test_grafanas_own_types_keep_all_of_a_dashboard(tmp_path: Path) -> None:
+    """What they do not know, they drop."""
+    python = reader("grafana")
+    path = _written(tmp_path, "grafana") / "rocdoctor-dashboard.json"
+    done = _ran([str(python), "-c", _READ_BACK, str(path)])
+    assert done.returncode == 0, done.stderr
+    assert _missing(json.loads(path.read_text()), json.loads(done.stdout)) == []
+    other = json.loads(path.read_text())
+    other["panels"][0]["fieldConfigs"] = other["panels"][0].pop("fieldConfig")
+    path.write_text(json.dumps(other))
+    read = json.loads(_ran([str(python), "-c", _READ_BACK, str(path)]).stdout)
+    assert _missing(other, read) == ["/panels/0/fieldConfigs"]
+
+
+def _missing(wrote: Any, read: Any, at: str = "") -> list[str]:
+    """What was written and is not read back, by its place; an empty value may be left out."""
+    if isinstance(wrote, dict) and isinstance(read, dict):
+        kept = {name: one for name, one in wrote.items() if one not in (None, [], {}, "", False)}
+        return [
+            place
+            for name, one in kept.items()
+            for place in (_missing(one, read[name], f"{at}/{name}") if name in read else [f"{at}/{name}"])
+        ]
+    if isinstance(wrote, list) and isinstance(read, list) and len(wrote) == len(read):
+        both = enumerate(zip(wrote, read, strict=True))
+        return [place for number, (a, b) in both for place in _missing(a, b, f"{at}/{number}")]
+    return [] if wrote == read else [at]
+
+
 def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for places in (
         SitePlaces("rocdoctor", "/x"),
@@ -166,4 +248,4 @@ def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.Captur
         with pytest.raises(SiteError):
             site_files("slurm", places)
     assert run(["fleet", "emit", "nhc", "out"]) == 2
-    assert "slurm|systemd|prometheus DIR" in capsys.readouterr().err
+    assert "slurm|systemd|prometheus|grafana DIR" in capsys.readouterr().err

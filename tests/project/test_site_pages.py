@@ -61,6 +61,7 @@ _LIVE = {
     "--nnodes": "tests/train/smoke/nodes/test_slurm.py",
     "--with-smoke": "tests/host/live/test_as_root.py",
     "--plan": "tests/cli/commands/test_smoke_plan.py",
+    "net": "tests/fleet/test_real_net.py",
 }
 
 
@@ -74,6 +75,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "issue.txt").write_text(_ISSUE)
     (tmp_path / "train.sh").write_text("export HSA_OVERRIDE_GFX_VERSION=10.3.0\ntorchrun train.py\n")
     (tmp_path / "mine.yaml").write_text(_SPEC)
+    (tmp_path / "net.json").write_text('{"schema": "rocdoctor.net/1", "taken_at": 1, "nodes": []}')
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "all.log").write_text(BARRIER)
     (tmp_path / "dumps").mkdir()
@@ -112,7 +114,7 @@ def _trouble(
     for option, home in _LIVE.items():
         if option in after.split():
             assert option in (ROOT / home).read_text(encoding="utf-8"), home
-            name, *words = shlex.split(after, comments=True)
+            name, *words = shlex.split(after.partition(" > ")[0], comments=True)
             options_of(name, command(name), words)
             return None
     if "dmesg" in before:

@@ -32,6 +32,7 @@ HELP: str = "which of many nodes to take out and why, from the records that they
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 Action = Literal["run", "tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit", "net"]
 _RECORDS = "/shared/records"
+_TARGETS = ("slurm", "systemd", "prometheus", "grafana")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,8 @@ def arguments(parser: ArgumentParser) -> None:
         + "forget: with the next tick, what is kept of nodes that are gone or were rebuilt; "
         + "emit: write files for what runs record and gate; net: measure the ways between nodes, on each of them",
     )
-    told = "folder of the fleet; emit: slurm, systemd or prometheus; net: the nodes, as gpu[01-40] (within srun: none)"
+    told = f"folder of the fleet; emit: {', '.join(_TARGETS[:-1])} or {_TARGETS[-1]}; "
+    told += "net: the nodes, as gpu[01-40] (within srun: none)"
     add("store", nargs="?", metavar="STORE", help=told)
     told = (
         "run: nodes, as gpu[01-40]; tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; "

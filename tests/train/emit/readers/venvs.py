@@ -68,6 +68,7 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "kubernetes": Recipe((("kubernetes-validate==1.37.0",),)),
     "ansible": Recipe((("ansible-core>=2.17",),)),  # each Python has its own newest
+    "grafana": Recipe((("grafana-foundation-sdk==1769699998!10.1.0",),)),
     "dockerfile": Recipe((("dockerfile==3.4.0",),)),  # Docker's own parser
     "site": Recipe((("mkdocs-material==9.8.2",),)),
     # What the program of Debian's package imports; the package itself is only unpacked.
