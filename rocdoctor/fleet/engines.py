@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.fleet import kubernetes, slurm
+from rocdoctor.fleet import flux, kubernetes, slurm
 from rocdoctor.fleet.acting import EngineCall, EngineNode
 from rocdoctor.fleet.verdicts import FleetVerdict
 
-EngineName = Literal["slurm", "k8s"]
+EngineName = Literal["slurm", "k8s", "flux"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +44,5 @@ KUBERNETES = FleetEngine(
     kubernetes.commands,
     ("KUBECONFIG",),
 )
-ENGINES: dict[EngineName, FleetEngine] = {one.name: one for one in (SLURM, KUBERNETES)}
+FLUX = FleetEngine("flux", flux.ASK_NODES, flux.nodes_of, flux.ask_boot, flux.booted, flux.commands, ())
+ENGINES: dict[EngineName, FleetEngine] = {one.name: one for one in (SLURM, KUBERNETES, FLUX)}

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from rocdoctor.fleet.net.pair_judge import judge_pairs
 from rocdoctor.fleet.net.pair_rounds import PairRounds
 from rocdoctor.train.smoke.nodes.pair_results import PairResult
 from tests.fleet.net_kit import NetWorld, named
@@ -93,6 +94,23 @@ def test_noise_is_not_read_as_a_fault() -> None:
     for nodes in (3, 4, 6, 12, 64):
         for seed in range(20):
             assert named(NetWorld(nodes, seed=seed, noise=0.10).judged()) == [], (nodes, seed)
+
+
+def test_where_pairs_differ_too_much_that_is_said() -> None:
+    found = NetWorld(64, noise=0.4).judged()
+    assert (named(found), found.uneven, found.slow_pairs) == ([], True, ())
+
+
+def test_below_a_bad_uplink_one_slow_neighbour_is_not_enough() -> None:
+    """Its pairs across say nothing of a node there, and one on its leaf may be slow by chance."""
+    world = NetWorld(64, 16, uplinks={1: 0.4}, congested=0.0)
+    own = set(range(17, 32))
+    results = [one for one in world.results() if not (16 in one.ends and own.intersection(one.ends))]
+    for many, state in ((1, "path"), (2, "slow")):
+        slow = [PairResult(16, other, 1, "measured", 9000.0, 9000.0) for other in (20, 25)[:many]]
+        found = judge_pairs(range(64), [*results, *slow], world.leaves(), (), 3)
+        assert [one.leaf for one in found.leaves if one.named] == ["s1"]
+        assert found.nodes[16].state == state
 
 
 def test_a_node_far_below_all_others_is_named_although_these_differ() -> None:

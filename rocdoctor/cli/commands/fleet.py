@@ -43,7 +43,7 @@ class Options(NetOptions):
     store: str | None = None
     inputs: tuple[str, ...] = ()
     at: int | None = None
-    on: Literal["slurm", "k8s", "srun", "clush", "pdsh", "ansible"] | None = None
+    on: Literal["slurm", "k8s", "flux", "srun", "clush", "pdsh", "ansible"] | None = None
     yes: bool = False
     undo: bool = False
     share: float = 5.0
@@ -86,7 +86,7 @@ def arguments(parser: ArgumentParser) -> None:
     add(
         "--on",
         choices=(*get_args(EngineName), *get_args(FetchName)),
-        help="apply: the scheduler, slurm or k8s (slurm); run: what reaches the nodes: srun, clush, pdsh or ansible",
+        help="apply: the scheduler, slurm, k8s or flux (slurm); run: what reaches nodes: srun, clush, pdsh or ansible",
     )
     add("--limit", type=whole_seconds, metavar="S", help="run: how long a node may take (60)")
     add("--at-once", type=how_many, metavar="N", help="run: how many nodes are asked at once, but by srun (64)")

@@ -21,6 +21,7 @@ from rocdoctor.train.smoke.nodes.path_probes import Responder, Stream
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 
 TOKEN = "0123456789abcdef01234567"
+TARGET = {"node": 0, "address": "127.0.0.1", "port": 9, "token": TOKEN}
 
 
 def wires() -> tuple[Wire, Wire]:
@@ -113,7 +114,9 @@ def test_who_is_gone_is_named_and_the_others_go_on(monkeypatch: pytest.MonkeyPat
         {"do": "probe", "round": 0, "targets": [], "measure": True},
         {"do": "pair", "round": 64, "targets": [], "limit_s": 1.0},
         {"do": "pair", "round": 0, "targets": [], "limit_s": 1.0},
-        {"do": "pair", "round": 0, "limit_s": 1e6, "targets": [{"node": 0, "address": "127.0.0.1", "port": 9}]},
+        {"do": "pair", "round": 0, "limit_s": 61.0, "targets": [TARGET]},
+        {"do": "pair", "round": 0, "limit_s": 1.0, "targets": [TARGET, TARGET]},
+        {"do": "pair", "round": 0, "limit_s": 1.0, "targets": [{**TARGET, "token": "x"}]},
         {"do": "pair", "round": 0, "limit_s": 1.0, "targets": [{"node": 0, "address": "224.0.0.1", "port": 9}]},
         {"do": "pair", "round": True, "targets": [], "limit_s": 1.0},
         {"do": "came"},
