@@ -86,8 +86,8 @@ def test_a_node_that_lies_accuses_nobody_and_hides_nobody(says: float) -> None:
         for seed in _SEEDS:
             told = named(NetWorld(nodes, seed=seed, liars={1: says}).judged())
             assert set(told) <= {1}, (nodes, seed)
-    told = [named(NetWorld(40, seed=seed, bad={7: 0.5}, liars={1: says}).judged()) for seed in _SEEDS]
-    assert all(7 in one for one in told)
+    found = [named(NetWorld(40, seed=seed, bad={7: 0.5}, liars={1: says}).judged()) for seed in _SEEDS]
+    assert all(7 in one for one in found)
 
 
 def test_noise_is_not_read_as_a_fault() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -86,18 +88,31 @@ def _connected(made: Network, node: int) -> bool:
 
 
 @pytest.mark.skipif(bool(slurm_missing()), reason=slurm_missing() or "Slurm is there")
-def test_one_srun_over_sixteen_nodes(tmp_path: Path) -> None:
+def test_one_srun_over_sixteen_nodes_one_slow_and_one_that_hangs(tmp_path: Path) -> None:
     topology = tmp_path / "topology.conf"
     topology.write_text("SwitchName=a Nodes=n[0-7]\nSwitchName=b Nodes=n[8-15]\n")
     with cluster(16) as slurm:
         for node in range(16):
             _shape(slurm.network, node, 3 if node == 5 else 30)
-        done = slurm.srun(
-            *("--ntasks-per-node=1", sys.executable, "-m", "rocdoctor", "fleet", "net"),
-            *("--json", "--seed", "2", "--topology", str(topology)),
-            limit_s=300.0,
+        words = ["srun", "-N", "16", "--ntasks-per-node=1", "--wait=5", sys.executable, "-m", "rocdoctor", "fleet"]
+        words += ["net", "--json", "--seed", "2", "--topology", str(topology), "--wait", "30"]
+        argv = slurm.inside(0, *words)
+        began = subprocess.Popen(
+            argv, env=slurm.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-    found: dict[str, Any] = json.loads(done.stdout)
+        try:
+            assert until(lambda: bool(_ranks(slurm.network, 11)))
+            os.kill(_ranks(slurm.network, 11)[0], signal.SIGSTOP)
+            found: dict[str, Any] = json.loads(began.communicate(timeout=200)[0])
+        finally:
+            began.kill()
     states = _states(found)
-    assert states["n5"] == "slow", found["findings"]
+    assert (states["n5"], states["n11"]) == ("slow", "silent"), found["findings"]
     assert [name for name, state in states.items() if state in ("slow", "unreachable")] == ["n5"]
+
+
+def _ranks(made: Network, node: int) -> list[int]:
+    """The processes of a node that are connected to node 0."""
+    words = ["ip", "netns", "exec", made.spaces[node], "ss", "-tnpH", "state", "established", "dst", made.address(0)]
+    told = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    return [int(pid) for pid in re.findall(r'"python[^"]*",pid=(\d+)', told)]

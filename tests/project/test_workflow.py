@@ -79,8 +79,8 @@ def test_programs_and_stages_are_those_of_the_local_run() -> None:
 
 def test_the_stage_of_readers_looks_where_they_are() -> None:
     marked = [path for path in (ROOT / "tests").rglob("test_*.py") if "mark.reader" in path.read_text(encoding="utf-8")]
-    assert {path.relative_to(ROOT).parts[1] for path in marked} - {"project"} == {"repair", "tools", "train"}
-    assert _commands("readers")[-1].endswith(" tests/repair tests/tools tests/train")
+    assert {path.relative_to(ROOT).parts[1] for path in marked} - {"project"} == {"fleet", "repair", "tools", "train"}
+    assert _commands("readers")[-1].endswith(" tests/fleet tests/repair tests/tools tests/train")
 
 
 def test_the_wheel_is_tried_on_every_python_that_is_supported() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ SLURM = {
 
 
 def _node(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(fleet_net.platform, "node", lambda: name)
+    monkeypatch.setattr(platform, "node", lambda: name)
 
 
 def test_a_node_finds_its_place_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
