@@ -19,6 +19,7 @@ from rocdoctor.report.diagnosis.text import document as diagnosis_document
 from rocdoctor.report.diff.diff_document import document as diff_document
 from rocdoctor.report.document import Block
 from rocdoctor.report.fixes.fix_document import document as fix_document
+from rocdoctor.report.fleet.net_document import document as net_document
 from rocdoctor.report.lint.lint_document import document as lint_document
 from rocdoctor.report.machine.bundle_document import document as bundle_document
 from rocdoctor.report.plan.estimate_document import document as estimate_document
@@ -35,6 +36,8 @@ from rocdoctor.train.recommend.model.workload import read_workload
 from rocdoctor.train.recommend.search.overview import overview
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
 from rocdoctor.train.smoke.worker.mode import all_modes
+from tests.fleet.net_kit import NetWorld
+from tests.fleet.net_runs import run_of
 from tests.golden.replay import judged_fixture
 from tests.kit import ROOT
 from tests.repair.setup.plan_kit import PLANS
@@ -77,6 +80,7 @@ DOCUMENTS: dict[str, Callable[[], Blocks]] = {
     "smoke-modes": lambda: mode_list(all_modes()),
     "smoke-proofs": lambda: mode_proof(all_modes()),
     "nodes": lambda: nodes_document(replace(probed(), runs=RECORDED)),
+    "net": lambda: list(net_document(run_of(NetWorld(80, 16, 1, {5: 0.4, 70: 0.0}, uplinks={2: 0.5}, hung=(23,))))),
     "overview": lambda: overview_document(overview(fleet("8xMI300X"))),
     "estimate": lambda: list(
         estimate_document({**answer_of(solve(SPEC)), "trace": {"state": "no", "why": "no torch"}})
