@@ -46,7 +46,7 @@ class MeetingError(Exception):
 def host(
     place: NodePlace, limit_s: float, say: Say, *, without_some: bool = False
 ) -> tuple[dict[int, Wire], dict[int, NodeFacts]]:
-    """Wait on node 0 until all other nodes are there; ``without_some``: go on with those that came, if any did.
+    """Wait on node 0 until all other nodes are there; ``without_some``: go on with those that came and fit, if any did.
 
     Raises:
         MeetingError: the port cannot be had, a node does not come or does not fit.
@@ -77,7 +77,12 @@ def host(
                 word = guest.hello() if guest in came else None
                 if word is not None and guest.wire is not None:
                     fresh.remove(guest)
-                    _welcome(place, guest, guest.wire, word, wires, facts)
+                    try:
+                        _welcome(place, guest, guest.wire, word, wires, facts)
+                    except MeetingError as problem:
+                        if not without_some:
+                            raise
+                        say(str(problem))
                 elif guest.gone or time.monotonic() - guest.since > _HELLO_S:
                     fresh.remove(guest)
                     guest.close()

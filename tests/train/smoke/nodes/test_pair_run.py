@@ -6,18 +6,19 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rocdoctor.train.smoke.nodes import pair_run, path_probes
+from rocdoctor.train.smoke.nodes import pair_run, path_probes, rendezvous
 from rocdoctor.train.smoke.nodes.handshake import SessionKeys
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.pair_probes import from_word
 from rocdoctor.train.smoke.nodes.pair_results import PairResult
 from rocdoctor.train.smoke.nodes.pair_run import PairLead, PairOutcome, serve_pairs
-from rocdoctor.train.smoke.nodes.path_probes import Responder, Stream
+from rocdoctor.train.smoke.nodes.path_probes import Responder, Stream, ask
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 
 TOKEN = "0123456789abcdef01234567"
@@ -130,6 +131,51 @@ def test_a_node_measures_and_does_nothing_else(order: dict[str, Any]) -> None:
     assert "an order that makes no sense" in found.findings[0].message
     near.close()
     far.close()
+
+
+def test_a_message_of_another_size_is_not_sent_back() -> None:
+    responder = Responder("127.0.0.1", TOKEN)
+    try:
+        for size in (1, 7, 1 << 40, -1):
+            with ask("127.0.0.1", responder.port, TOKEN, "back", bytes=size) as connection:
+                connection.settimeout(20)
+                came = b""
+                with contextlib.suppress(ConnectionError):  # it closes what it has not read
+                    connection.sendall(b"x" * 7)
+                    came = connection.recv(1)
+                assert came == b""
+        with pytest.raises(OSError, match="something else answers"), ask("127.0.0.1", responder.port, "x" * 24, "back"):
+            pass
+    finally:
+        responder.close()
+
+
+def test_a_node_that_does_not_fit_is_left_out() -> None:
+    said: list[str] = []
+    place = NodePlace(0, 3, "127.0.0.1", _free_port(), key="a-key-of-these-tests-alone")
+    found: list[set[int]] = []
+
+    def host() -> None:
+        wires, _ = rendezvous.host(place, 2.0, said.append, without_some=True)
+        found.append(set(wires))
+        for wire in wires.values():
+            wire.close()
+
+    thread = threading.Thread(target=host, daemon=True)
+    thread.start()
+    mine = NodeFacts(1, {}, (), None, None, {})
+    with pytest.raises(rendezvous.MeetingError, match="told --nnodes 4"):
+        rendezvous.join(replace(place, node=1, nodes=4), mine, 20, said.append)
+    rendezvous.join(replace(place, node=2), replace(mine, node=2), 20, said.append).close()
+    thread.join(30)
+    assert found == [{2}]
+    assert any("told --nnodes 4" in one for one in said)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 GOOD = {"state": "measured", "back_mbit_s": 800.0, "rtt_us": {"64": 20.0, "65536": 90.0}}
