@@ -51,7 +51,7 @@ class PairRounds:
         else:
             found = self._suspects(there, results, random, self.open_rounds)
         self.number += 1
-        return [pair if random.random() < 0.5 else pair[::-1] for pair in found]
+        return [(a, b) if random.random() < 0.5 else (b, a) for a, b in found]
 
     def _circle(self, there: Sequence[int]) -> list[Pair]:
         """The next round of the circle method in which anybody meets; with an odd number of nodes one rests."""
