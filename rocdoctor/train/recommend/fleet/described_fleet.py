@@ -15,7 +15,7 @@ from rocdoctor.knowledge.lookup import GpuProfile, all_profiles, profiles_by_nam
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.fabrics import CARDS_PER_NODE, described_fabric
-from rocdoctor.train.recommend.fleet.gpu_figures import GIB, read_gpu
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB, name_of, read_gpu
 from rocdoctor.train.recommend.fleet.node_network import network_rates
 from rocdoctor.train.recommend.plan import Fleet, Seat, Vendor
 
@@ -63,7 +63,7 @@ def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
         notes.append(f"{_short(profile)}: one card is {profile.dies} GPUs, so {asked.count} of them are {gpus} GPUs")
     memory = _memory(asked, notes)
     fabric = described_fabric(profile, gpus, notes)
-    full = _with_memory(profile, memory) if profile else asked.name
+    full = _part_name(profile, asked.name, memory) if profile else asked.name
     spec: dict[str, Any] = {"name": full, "mem_gib": memory, "per_node": gpus}
     spec |= fabric.spec()
     rates = network_rates()
@@ -72,7 +72,8 @@ def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
     sources |= _rate_sources(gpu.peak, gpu.bandwidth, profile, notes, asked.name)
     sources["link"] = fabric.source
     shared = profile.shared_memory if profile else bool(asked.older and asked.older.integrated)
-    host = _host_memory(memory * gpus, gpu.usable_bytes / GIB * gpus, shared, ram_gib, sources, notes)
+    half = profile is not None and profile.family == "amd-apu"
+    host = _host_memory(memory * gpus, gpu.usable_bytes / GIB * gpus, shared, ram_gib, sources, notes, half)
     if nodes > 1:
         sources["network"] = "assumption"
         notes.append(f"the network is not known: {gpu.nic / 1e9:.4g} GB/s a GPU are assumed")
@@ -120,6 +121,11 @@ def _read(text: str) -> Asked:
     profile = _part(words, memory)
     older = None if profile else older_card(words)
     if profile is None and older is None:
+        if words.lower() in ("cpu", "cpus", "none"):
+            raise SpecError(
+                "--gpus describes GPUs; left out, a machine without one gets a plan for its processors, and --from "
+                "FILE plans for that of a bundle"
+            )
         near = _nearest(words)
         raise SpecError(
             f"GPU '{words}' is not known; nearest: {', '.join(near)}"
@@ -180,6 +186,12 @@ def _without_maker(name: str) -> str:
     return re.sub(r"^(?:AMD |NVIDIA )?(?:Instinct |Radeon (?=RX|PRO|Pro|VII|AI)|GeForce )?", "", name)
 
 
+def _part_name(profile: GpuProfile, asked: str, memory_gib: float) -> str:
+    """The one of the part's names that was asked for, where its names are of several sizes."""
+    at = name_of(profile, asked)
+    return profile.names[at] if at is not None else _with_memory(profile, memory_gib)
+
+
 def _with_memory(profile: GpuProfile, memory_gib: float) -> str:
     """The part's name that prints this memory or none; else the first one with this memory in place of its own."""
     printed = re.compile(r"(?<!\d)(\d{1,3})(?=\s?GB\b)")
@@ -220,6 +232,11 @@ def _memory(asked: Asked, notes: list[str]) -> float:
             sizes = " or ".join(f"{one:g}" for one in listed)
             notes.append(f"{asked.memory_gib:g} GiB a GPU as stated; the tables know {asked.name} with {sizes} GiB")
         return asked.memory_gib
+    if not listed and profile is not None and profile.shared_memory:
+        raise SpecError(
+            f"{asked.name} works in main memory; state how much the GPU may use: "
+            f"{asked.count}x{asked.name.replace(' ', '-')}:64GiB (half of main memory unless ttm.pages_limit says more)"
+        )
     if not listed:
         raise SpecError(
             f"the memory of {asked.name} is in no table; state it: {asked.count}x{asked.name.replace(' ', '-')}:16GiB "
@@ -253,12 +270,23 @@ def _rate_sources(
 
 
 def _host_memory(
-    memory_gib: float, usable_gib: float, shared: bool, ram_gib: float | None, sources: dict[str, str], notes: list[str]
+    memory_gib: float,
+    usable_gib: float,
+    shared: bool,
+    ram_gib: float | None,
+    sources: dict[str, str],
+    notes: list[str],
+    driver_gives_half: bool = False,
 ) -> float:
     """Bytes of main memory of a node that GPUs do not work in."""
     if shared:
         sources["host_memory"] = "what the GPUs leave of the memory that they share"
         notes.append("processor and GPU share one memory: nothing can be moved out of the GPU's memory")
+        if driver_gives_half:
+            notes.append(
+                "the driver lets this GPU use half of main memory unless ttm.pages_limit says more; that "
+                f"{memory_gib:g} GiB are within it is taken on trust"
+            )
         return max(0.0, (ram_gib or memory_gib) - usable_gib) * GIB
     if ram_gib is not None:
         sources["host_memory"] = "stated"

@@ -113,23 +113,40 @@ def _usable_share(profile: GpuProfile | None, memory_bytes: float) -> float:
     return 0.985 if memory_bytes > 30 * GIB else 0.975
 
 
-def _rate(profile: GpuProfile | None, *dtypes: str) -> float | None:
+def _rate(profile: GpuProfile | None, name: str, *dtypes: str) -> float | None:
+    """FLOP/s of the first type that is listed; of values in the order of the part's names, that of this name."""
     for dtype in dtypes:
         figure = profile.peak_tflops(dtype) if profile else None
-        if figure is not None:
-            value = figure.per_device if figure.per_device is not None else max(figure.values)
-            return value * 1e12
+        if profile is not None and figure is not None:
+            if figure.per_device is not None:
+                return figure.per_device * 1e12
+            at = name_of(profile, name) if len(figure.values) == len(profile.names) else None
+            return (max(figure.values) if at is None else figure.values[at]) * 1e12
     return None
 
 
-def _peak(profile: GpuProfile | None, why: list[str]) -> float | None:
+def name_of(profile: GpuProfile, name: str) -> int | None:
+    """The place of a name among those of a part that comes in several sizes (as many as its compute units list)."""
+    units = profile.compute_units
+    if units is None or not 1 < len(units.values) == len(profile.names):
+        return None
+    words = set(re.split(r"[^a-z0-9]+", name.lower()))
+    named = [n for n, one in enumerate(profile.names) if _own_words(one) <= words]
+    return named[0] if len(named) == 1 else None
+
+
+def _own_words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+", name.lower())) - {"amd", "radeon", "graphics"}
+
+
+def _peak(profile: GpuProfile | None, name: str, why: list[str]) -> float | None:
     """Dense 16-bit peak: the listed one, else twice the vector rate in fp32.
 
     Twice is what GeForce 30 to 50 (with fp32 sums) and RDNA 2 to 3 have; RDNA 4 has more.
     """
     if profile is None:
         return None
-    listed = _rate(profile, "bf16", "fp16")
+    listed = _rate(profile, name, "bf16", "fp16")
     vector = (profile.tflops or {}).get("fp32_vector")
     if listed is not None or vector is None:
         return listed
@@ -199,7 +216,7 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
     nic, host = _number(table.get("nic_gb_s")), _number(table.get("host_gb_s"))
     node_gpus = int(_number(table.get("per_node")) or 8)
     power, measured = _number(table.get("power_share")), _number(table.get("measured_tflops"))
-    listed_peak, fp8 = (None if peak else _peak(profile, why)), _rate(profile, "fp8")
+    listed_peak, fp8 = (None if peak else _peak(profile, name, why)), _rate(profile, name, "fp8")
     flash = table.get("flash")
     return GpuFigures(
         name=name,

@@ -19,7 +19,7 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.cpu_fleet import cpu_fleet
-from rocdoctor.train.recommend.fleet.gpu_figures import GIB, read_gpu
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB, name_of, read_gpu
 from rocdoctor.train.recommend.fleet.machine_fabric import host_link_gb_s, machine_fabric
 from rocdoctor.train.recommend.fleet.machine_gpus import CountedDevice, choose
 from rocdoctor.train.recommend.fleet.node_network import network_rates, nic_gb_s, training_nics
@@ -142,7 +142,7 @@ def _fits(profile: GpuProfile, gib: float) -> bool:
 
 def _name(gpu: Gpu, profile: GpuProfile | None) -> str:
     if profile is not None:
-        return profile.names[0]
+        return profile.names[name_of(profile, value_or(gpu.name, "")) or 0]
     return value_or(gpu.name, "") or f"{gpu.vendor} {value_or(gpu.pci_id, 'GPU')}"
 
 

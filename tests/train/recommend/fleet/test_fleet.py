@@ -206,6 +206,20 @@ def test_a_plus_sign_of_a_name_joins_no_two_kinds(text: str) -> None:
     assert one.gfx == "gfx1151"
 
 
+def test_a_part_in_main_memory_asks_what_it_may_use_and_has_the_rate_of_its_size() -> None:
+    with pytest.raises(SpecError, match="works in main memory; state how much the GPU may use"):
+        described("Ryzen AI Max+ 395")
+    with pytest.raises(SpecError, match="left out, a machine without one"):
+        described("cpu")
+    large, middle = described("Ryzen AI Max+ 395:96GiB"), described("Radeon 8050S:96GiB")
+    assert large.gpu.peak == pytest.approx(512 * 40 * 2.9e9, rel=0.001)
+    assert middle.gpu.peak == pytest.approx(0.8 * 59.4e12, rel=0.001)  # 32 compute units of 40
+    assert "8050S" in middle.name
+    assert any("half of main memory" in note for note in middle.notes)
+    assert not any("half of main memory" in note for note in described("4xMI300A").notes)
+    assert read_gpu(dict(middle.spec_gpu), network_rates(), []) == middle.gpu
+
+
 @pytest.mark.parametrize("text", ["8xMI300X+8xMI250X", "MI300X + RTX 4090", "RX 7900 XTX+7900 XT", "MI300X, MI210"])
 def test_two_kinds_are_refused(text: str) -> None:
     with pytest.raises(SpecError, match="several kinds"):
