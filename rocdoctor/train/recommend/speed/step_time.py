@@ -29,7 +29,7 @@ from rocdoctor.train.recommend.speed.pipeline import Schedule
 @dataclass(frozen=True, slots=True)
 class Speed:
     """Seconds of a step by what they go to, and what follows; ``mfu`` counts 6 N + 12 L h s FLOP a token (all of the
-    attention square, as PaLM), ``mfu_causal`` half of the square."""
+    attention square, as PaLM; 4 N where weights are frozen), ``mfu_causal`` half of the square."""
 
     matrix: float
     attention: float
@@ -153,7 +153,8 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
         passes = count * (1 + weight_pass + again) / fast
         if kind == "moe":
             matrix += 2.0 * attention_matrix(model) * passes / shape
-            matrix += 2.0 * active_mlp_matrix(model, kind) * passes / _shape(work, table, experts=True)
+            slower = 1 + float(table["expert_width"]["v"]) / model.expert_ffn
+            matrix += 2.0 * active_mlp_matrix(model, kind) * passes * slower / _shape(work, table, experts=True)
         else:
             matrix += 2.0 * (attention_matrix(model) + active_mlp_matrix(model, kind)) * passes / shape
         attention += attention_flops(model, work.seq) * count * (3.5 + again_attention) / attention_rate
@@ -203,7 +204,7 @@ def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
     trial = tried.nearest(work)
     rate = tokens / step * (trial.speed if trial is not None and trial.speed else 1.0)
     model = work.model
-    matrix_flops = 6 * active_parameters(model)
+    matrix_flops = (6 if work.method == "full" else 4) * active_parameters(model)
     square = 6.0 * model.layers * attention_flops(model, work.seq)
     peak = work.gpu.peak or work.gpu.measured or 0.0
     if work.precision.startswith("fp8") and work.gpu.peak_fp8:
