@@ -16,7 +16,7 @@ from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.compared import Side
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import solve
-from rocdoctor.train.recommend.plan import Fleet, Goal, Method
+from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Products
 
 # No change: the plan that these options give.
 RECOMMENDED = "recommended"
@@ -40,6 +40,7 @@ _KEYS: Mapping[str, Callable[[str], Any]] = {
     "goal": _one_of(get_args(Goal)),
     "framework": str,
     "lora_rank": int,
+    "products": _one_of(get_args(Products)),
     "gpus": str,
     "nodes": int,
     "ram": float,

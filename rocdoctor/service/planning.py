@@ -24,7 +24,7 @@ from rocdoctor.train.recommend.fleet.measured import with_measured
 from rocdoctor.train.recommend.model.hugging_face import fields_of
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.workload import read_workload
-from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Recommendation, Workload
+from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Products, Recommendation, Workload
 from rocdoctor.train.recommend.search.candidates import Refuses
 
 # A configuration of a model is a page; more is none.
@@ -42,6 +42,7 @@ class PlanOptions(EvidenceOptions):
     goal: Goal = "speed"
     framework: str | None = None
     lora_rank: int | None = None
+    products: Products = "16-bit"
     gpus: str | None = None
     nodes: int | None = None
     ram: float | None = None
@@ -116,6 +117,7 @@ def workload_of(options: PlanOptions, model: str) -> Workload:
             options.goal,
             options.framework,
             options.lora_rank,
+            options.products,
         )
     except SpecError as error:
         raise UsageError(str(error)) from None

@@ -14,7 +14,7 @@ from rocdoctor.service.options import Format
 from rocdoctor.service.planning import PlanOptions, recommendation, site_of
 from rocdoctor.service.session import print_json, rendered
 from rocdoctor.train.recommend.errors import SpecError
-from rocdoctor.train.recommend.plan import Goal, Method
+from rocdoctor.train.recommend.plan import Goal, Method, Products
 
 HELP: str = "a training configuration for this machine, with reasons"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
@@ -36,6 +36,7 @@ def plan_arguments(parser: ArgumentParser) -> None:
     add("--global-batch", type=int, metavar="N", help="sequences of one step over all GPUs (left to the plan)")
     add("--goal", choices=get_args(Goal), help="what to aim at (speed)")
     add("--framework", metavar="NAME", help="ddp, fsdp, deepspeed, torchtitan or megatron (the plainest that does it)")
+    add("--products", choices=get_args(Products), default="16-bit", help="matrix products; fp8: Megatron-LM (16-bit)")
     add("--lora-rank", type=int, metavar="R", help="rank of the adapters (16)")
     more = parser.add_argument_group("on what (this machine)").add_argument
     more("--gpus", metavar="8xMI300X", help="a described node in place of this machine")

@@ -97,7 +97,10 @@ def headline(answer: Recommendation) -> str:
     if answer.refused:
         return f"No plan for these files: {answer.refused}."
     first = next((one.text for one in answer.needed[1:]), "")
-    said = f"Nothing fits: {_what(answer.workload)} on {one_line(answer.fleet.name)}."
+    what = f"{_what(answer.workload)} on {one_line(answer.fleet.name)}"
+    said = f"Nothing fits: {what}."
+    if not answer.considered and answer.needed:  # no configuration was estimated: something else is in the way
+        said = f"No plan for {what}: {one_line(answer.needed[0].text).rstrip('.')}."
     return said + (f" The smallest change: {first}" if first else "")
 
 

@@ -10,12 +10,13 @@ from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.explain.notes import notes
 from rocdoctor.train.recommend.explain.value_reasons import choices, gain, margin
 from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.specification import spec_of
 from rocdoctor.train.recommend.plan import Fleet, Needed, Plan, Recommendation, Workload
 from rocdoctor.train.recommend.search.candidates import Candidate, Refuses, Search, usual_frameworks
 from rocdoctor.train.recommend.search.savers import savers_of
 from rocdoctor.train.recommend.search.smallest_changes import needed, refusal
-from rocdoctor.train.recommend.software import four_bit
+from rocdoctor.train.recommend.software import four_bit, fp8
 from rocdoctor.train.recommend.speed.placement import placement
 
 _NAMES: dict[str, tuple[Framework, ...]] = {
@@ -31,6 +32,9 @@ _NAMES: dict[str, tuple[Framework, ...]] = {
 
 # How much faster a plan that may just fit must be to be named beside the safe one.
 FASTER = 1.05
+
+# Speeds that no estimate tells apart, and how much less memory decides between them: choices, not measured.
+_ALIKE, _ROOMIER = 0.02, 0.93
 
 # From what lead on another program is worth a line.
 _WORTH_ANOTHER = 0.10
@@ -49,7 +53,8 @@ def frameworks_of(name: str) -> tuple[Framework, ...]:
 def best(found: Iterable[Candidate], goal: str) -> list[Candidate]:
     """Candidates in order of preference: those that surely fit, by the goal.
 
-    ``memory``: what holds least on the GPU among all that reach half of the best speed.
+    ``speed``: the fastest, or what is as fast in less memory. ``memory``: what holds least on the GPU among all that
+    reach half of the best speed.
     """
     pool = list(found)
     sure = [one for one in pool if one.fits == "yes"]
@@ -58,8 +63,23 @@ def best(found: Iterable[Candidate], goal: str) -> list[Candidate]:
     ranked = sorted(sure, key=lambda one: one.score, reverse=True)
     if goal == "memory" and ranked:
         fast = [one for one in ranked if one.score >= 0.5 * ranked[0].score]
-        ranked = sorted(fast, key=lambda one: (one.memory.high, -one.score))
-    return ranked
+        return sorted(fast, key=lambda one: (one.memory.high, -one.score))
+    return _roomier(ranked)
+
+
+def _roomier(ranked: list[Candidate]) -> list[Candidate]:
+    """The same, led by what leaves clearly more memory free than the first at the same speed, to set up and to train:
+    as little is set up, and a step has at least half as many sequences."""
+    first = ranked[0]
+    alike = [
+        one
+        for one in ranked
+        if one.score >= (1 - _ALIKE) * first.score and one.level <= first.level and 2 * one.sequences >= first.sequences
+    ]
+    least = min(alike, key=lambda one: one.memory.high)
+    if least.memory.high > _ROOMIER * first.memory.high:
+        return ranked
+    return [least, *(one for one in ranked if one is not least)]
 
 
 def searched(search: Search, frameworks: Sequence[Framework]) -> list[Candidate]:
@@ -84,8 +104,10 @@ def faster(found: Iterable[Candidate], chosen: Candidate) -> Candidate | None:
     """The best that may just fit, where the plan that surely fits is slower by more than an estimate's error."""
     if chosen.fits != "yes" or chosen.speed is None:
         return None
-    least = FASTER * chosen.speed.tokens_per_s_per_gpu
-    tight = [one for one in found if one.fits == "tight" and one.speed and one.speed.tokens_per_s_per_gpu >= least]
+    pool = list(found)
+    sure = max((one.speed.tokens_per_s_per_gpu for one in pool if one.fits == "yes" and one.speed), default=0.0)
+    least = max(FASTER * chosen.speed.tokens_per_s_per_gpu, sure)
+    tight = [one for one in pool if one.fits == "tight" and one.speed and one.speed.tokens_per_s_per_gpu >= least]
     # What only just reaches into the room is likelier to run than what is fastest of all.
     likely = [one for one in tight if one.memory.reserved + one.memory.context <= one.work.gpu.usable_bytes]
     return max(likely, key=lambda one: one.score, default=None)
@@ -135,6 +157,8 @@ def unsupported(fleet: Fleet, workload: Workload) -> str | None:
     """Why a workload cannot run here whatever its sizes."""
     if workload.framework and workload.method in ("lora", "qlora") and workload.framework.lower() in _NO_ADAPTERS:
         return f"{workload.framework} trains all weights and has no adapters; nearest: --framework fsdp"
+    if workload.products == "fp8":
+        return _no_fp8(fleet, workload)
     if workload.method == "qlora":
         four = four_bit(fleet)
         if four.state == "no":
@@ -142,6 +166,19 @@ def unsupported(fleet: Fleet, workload: Workload) -> str | None:
         if fleet.vendor == "cpu":
             return "QLoRA keeps 4-bit weights on a GPU, and this machine has none to train on"
     return None
+
+
+def _no_fp8(fleet: Fleet, workload: Workload) -> str | None:
+    """Why products in 8 bits cannot be planned; they are what Transformer Engine does for Megatron-LM."""
+    eight = fp8(fleet)
+    if eight.state != "yes":
+        return f"8-bit products need matrix units that take them: {eight.reason}"
+    if workload.method != "pretrain":
+        return "8-bit products are planned for pretraining; fine-tuning takes 16 bits; nearest: --products 16-bit"
+    if workload.framework and "megatron" not in frameworks_of(workload.framework):
+        return f"8-bit products are planned with Megatron-LM, not {workload.framework}; nearest: --framework megatron"
+    other = other_code(workload.model)
+    return f"8-bit products are planned with Megatron-LM alone: {other}" if other is not None else None
 
 
 def recommend(

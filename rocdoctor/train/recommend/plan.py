@@ -17,6 +17,7 @@ from rocdoctor.train.recommend.model.spec import Work
 
 Method = Literal["pretrain", "full", "lora", "qlora"]
 Goal = Literal["speed", "memory"]
+Products = Literal["16-bit", "fp8"]
 Vendor = Literal["amd", "nvidia", "cpu"]
 
 
@@ -118,7 +119,8 @@ class Workload:
     """What is to be trained. ``global_batch`` counts sequences a step; None leaves the choice to the plan.
 
     ``model_field`` is the ``model`` field of a specification, ``model_id`` the name that loaders take (a preset, a
-    repository), None for sizes given by hand. ``framework`` is what the user asked for.
+    repository), None for sizes given by hand. ``framework`` is what the user asked for. ``products``: what matrix
+    products are computed in; 16 bits are those that suit the GPU.
     """
 
     model: Model
@@ -131,6 +133,7 @@ class Workload:
     framework: str | None = None
     lora_rank: int = 16
     derived: tuple[str, ...] = ()
+    products: Products = "16-bit"
 
 
 @dataclass(frozen=True, slots=True)

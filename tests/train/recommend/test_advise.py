@@ -30,8 +30,11 @@ def test_a_plan_fits_and_no_better_one_was_passed_over(gpus: str, nodes: int) ->
     assert answer.plan.result.speed is not None
     found = [one for one in Search(where, what).candidates(usual_frameworks(where, what)) if one.fits == "yes"]
     best = max(found, key=lambda one: one.score)
-    assert answer.plan.work == best.work
-    assert answer.runner_up is None or answer.runner_up.work != best.work
+    chosen = next(one for one in found if one.work == answer.plan.work)
+    assert chosen.score == best.score or (
+        chosen.score >= 0.98 * best.score and chosen.memory.high < 0.93 * best.memory.high
+    )
+    assert answer.runner_up is None or answer.runner_up.work != chosen.work
 
 
 def test_the_specification_gives_the_plan_again() -> None:
@@ -166,3 +169,47 @@ def test_another_program_is_named_where_it_is_much_faster() -> None:
     rate = asked.result.speed.tokens_per_s_per_gpu / answer.plan.result.speed.tokens_per_s_per_gpu
     assert share >= 10
     assert rate == pytest.approx(1 + share / 100, abs=0.08)
+
+
+def test_what_is_as_fast_in_less_memory_is_preferred() -> None:
+    where, what = fleet("8xMI300X", 4), work("llama-3.1-70b", seq=4096)
+    plan = recommend(where, what).plan
+    assert plan is not None
+    assert plan.result.speed is not None
+    found = list(Search(where, what).candidates(("fsdp2",)))
+    fastest = max((one for one in found if one.fits == "yes"), key=lambda one: one.score)
+    assert fastest.speed is not None
+    assert plan.result.speed.tokens_per_s_per_gpu >= 0.98 * fastest.speed.tokens_per_s_per_gpu
+    assert plan.result.memory.high < 0.9 * fastest.memory.high
+
+
+def test_a_plan_that_may_just_fit_beats_all_that_surely_do() -> None:
+    where, what = fleet("8xMI300X", 16), work("llama-3.1-405b", seq=4096)
+    answer = recommend(where, what)
+    assert answer.plan is not None
+    found = [one for one in Search(where, what).candidates(usual_frameworks(where, what)) if one.fits == "yes"]
+    most = max(one.speed.tokens_per_s_per_gpu for one in found if one.speed is not None)
+    assert answer.plan.result.speed is not None
+    assert most > FASTER * answer.plan.result.speed.tokens_per_s_per_gpu  # another program's, with more to set up
+    if answer.faster is not None:
+        assert answer.faster.result.speed is not None
+        assert answer.faster.result.speed.tokens_per_s_per_gpu >= most
+
+
+def test_eight_bit_products_are_planned_where_card_and_program_have_them() -> None:
+    half, eight = (recommend(fleet("8xH100-SXM"), work(seq=8192, products=one)).plan for one in ("16-bit", "fp8"))
+    assert half is not None
+    assert eight is not None
+    assert (half.work.precision, eight.work.precision, eight.work.framework) == ("bf16", "fp8", "megatron")
+    assert half.result.speed is not None
+    assert eight.result.speed is not None
+    assert eight.result.speed.tokens_per_s_per_gpu > half.result.speed.tokens_per_s_per_gpu
+    assert solve(eight.spec).work == eight.work
+    for gpus, options, words in (
+        ("8xA100", {}, "matrix units that take them"),
+        ("8xH100-SXM", {"method": "lora"}, "planned for pretraining"),
+        ("8xH100-SXM", {"framework": "fsdp"}, "not fsdp"),
+        ("8xH100-SXM", {"model": "gemma-7b"}, "Megatron-LM alone"),
+    ):
+        (said,) = recommend(fleet(gpus), work(**{"products": "fp8", **options})).needed
+        assert words in said.text

@@ -66,11 +66,23 @@ def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:
 
 
 def test_one_sequence_is_no_plural_and_a_processor_is_no_gpu() -> None:
-    answer = recommend(_laptop(), read_workload("llama-3.2-1b", "lora"))
+    answer = recommend(_laptop(), read_workload("qwen2.5-0.5b", "pretrain", 2048))
     text = render(document(answer), 100)
     assert "none was asked for: 1 sequence (2048 tokens) a step" in text
     assert "this CPU's peak rate" in text
     assert "smoke --figures" not in text
+
+
+def test_a_step_on_processors_is_told_by_what_it_computes() -> None:
+    answer = recommend(_laptop(), read_workload("qwen2.5-0.5b", "lora"))
+    assert answer.plan is not None
+    assert (answer.plan.global_batch, answer.plan.work.recompute) == (16, "full")
+    # Forward twice and backward to the inputs: 6 FLOP for each of 494 M weights that a token meets, 32,768 tokens.
+    assert pytest.approx(97.1e12, rel=0.01) == 6 * 494e6 * 32768
+    (told,) = (one for one in answer.plan.notes if "TFLOP" in one)
+    assert told.startswith("A step is 97.1 TFLOP of matrix products: 97.1 s ")
+    assert "1,000 steps 27 hours" in told
+    assert "32-bit weights" in next(one.reason for one in answer.plan.choices if one.key == "method")
 
 
 def test_experimental_kernels_are_named_with_what_they_change_alone() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rocdoctor.train.recommend.estimate import efficiency, solve
 from rocdoctor.train.recommend.explain.value_reasons import PLAN_FILE
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.model.shapes import active_parameters
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, four_bit
 from rocdoctor.train.smoke.plan.order import refusal
@@ -41,7 +42,9 @@ def _notes(plan: Plan) -> Iterator[str]:
     yield from _held_back(plan)
     if plan.result.speed is None and fleet.vendor != "cpu":
         yield "The speed is not known: no table has this GPU's peak rate. `rocdoctor smoke --figures` measures it."
-    elif plan.result.speed is not None:
+    elif plan.result.speed is None:
+        yield _step_on_processors(plan)
+    else:
         yield from _speed_basis(plan)
     packages = fleet.software.packages
     needs = {"deepspeed": "deepspeed", "lora": "peft", "qlora": "peft"}
@@ -51,6 +54,20 @@ def _notes(plan: Plan) -> Iterator[str]:
             yield f"The package {name} is not in the interpreter that was examined."
     yield from fleet.left_out
     yield from plan.workload.derived
+
+
+def _step_on_processors(plan: Plan) -> str:
+    """How long a step takes at a round rate: no table has that of processors."""
+    work = plan.work
+    tokens = plan.global_batch * work.seq
+    # Forward, backward to the inputs, to the weights where they are trained, and forward again.
+    passes = 2 + (work.method == "full") + (work.recompute == "full")
+    flop = 2.0 * active_parameters(work.model) * passes * tokens
+    seconds = flop / (work.gpus * 1e12)
+    return (
+        f"A step is {flop / 1e12:.3g} TFLOP of matrix products: {seconds:.3g} s where a process reaches 1 TFLOP/s, and "
+        f"1,000 steps {seconds / 3.6:.3g} hours."
+    )
 
 
 def _held_back(plan: Plan) -> Iterator[str]:
@@ -77,8 +94,8 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
     """How sure the speed is: what was measured here, or how many published runs stand behind the table."""
     if plan.work.model.experts:
         yield (
-            "The speed of a mixture of experts is a guess: no published run of one stands behind the table, and small "
-            "experts may be half as fast."
+            "The speed of a mixture of experts is rough: few published runs stand behind the table, and they differ by "
+            "half and more with the versions of the software."
         )
     source = plan.fleet.sources.get("peak", "")
     if "measured" in source:

@@ -15,7 +15,7 @@ from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.plan import Choice, Plan
 from rocdoctor.train.recommend.search.candidates import Candidate, Search
-from rocdoctor.train.recommend.software import attention, precision
+from rocdoctor.train.recommend.software import attention, fp8, precision
 from rocdoctor.train.recommend.speed.communication import volumes
 from rocdoctor.train.smoke.plan.order import refusal
 
@@ -57,6 +57,8 @@ def margin(first: Candidate, second: Candidate) -> str:
     if change > 0.005:
         return f"{change:.0%} slower; {held}"
     more = "" if second.level <= first.level else ", which does not pay for what more it needs to be set up"
+    if more and 2 * second.sequences < first.sequences:
+        more = f", but a step has {second.sequences} sequence{'s' if second.sequences > 1 else ''} alone"
     return f"{'as fast' if change > -0.005 else f'{-change:.0%} faster'}{more}; {held}"
 
 
@@ -103,7 +105,7 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     yield from _context_expert(chosen)
     yield from _batch(search, chosen, plan)
     yield _recompute(search, chosen)
-    found = precision(fleet)
+    found = fp8(fleet) if work.precision == "fp8" else precision(fleet)
     value = f"pure {work.precision}" if work.pure_bf16 else work.precision
     yield Choice("precision", value, found.reason, _doubt(found.source), source=found.source)
     kernel = attention(fleet)
@@ -111,8 +113,11 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     if work.method == "full":
         yield _optimizer(chosen)
     if work.compile:
-        plain = _with(search, chosen, replace(work, compile=False, loss="plain"))
+        whole = work.loss == "compiled"
+        plain = _with(search, chosen, replace(work, compile=False, loss="plain" if whole else work.loss))
         reason = "layers and loss are compiled, as torchtitan's and AMD's recipes have it"
+        if not whole:
+            reason = "layers are compiled, which takes minutes at the start; it fits without too"
         yield Choice("compile", "on", reason, gib(chosen.memory.logits), f"off would be {_share(chosen, plain)}")
     if work.loss == "fused":
         plain = _with(search, chosen, replace(work, loss="plain"))
@@ -132,11 +137,12 @@ def _with(search: Search, chosen: Candidate, work: Work) -> Candidate:
 
 def _method(work: Work, plan: Plan) -> Choice:
     count = parameters(work.model) / 1e9
+    frozen = f"{count:.2f} B frozen {'32' if work.precision == 'fp32' else '16'}-bit weights"
     experts = ", but for the experts, which bitsandbytes leaves in 16 bits" if work.model.experts else ""
     words = {
         "pretrain": f"all {count:.2f} B parameters are trained",
         "full": f"all {count:.2f} B parameters are trained",
-        "lora": f"{count:.2f} B frozen 16-bit weights; adapters of rank {work.lora_rank} are trained",
+        "lora": f"{frozen}; adapters of rank {work.lora_rank} are trained",
         "qlora": f"{count:.2f} B frozen 4-bit weights{experts}; adapters of rank {work.lora_rank} are trained",
     }[plan.workload.method]
     return Choice("method", plan.workload.method, words)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.model.models import preset, read_model
-from rocdoctor.train.recommend.plan import Goal, Method, Workload
+from rocdoctor.train.recommend.plan import Goal, Method, Products, Workload
 
 # Tokens of a sequence where none is given: fine-tuning data are answers and chats, pretraining data are packed.
 _SEQUENCE: Mapping[Method, int] = {"pretrain": 4096, "full": 2048, "lora": 2048, "qlora": 2048}
@@ -67,6 +67,7 @@ def read_workload(
     goal: Goal = "speed",
     framework: str | None = None,
     lora_rank: int | None = None,
+    products: Products = "16-bit",
 ) -> Workload:
     """The workload; ``model`` is a name, sizes as ``k=v,...``, or the content of a ``config.json``.
 
@@ -98,4 +99,4 @@ def read_workload(
     if not 1 <= rank <= 65_536:
         raise SpecError(f"LoRA rank must be between 1 and 65536, not {rank}")
     identifier = str(known["id"]) if known is not None else named
-    return Workload(read, field, identifier, method, seq, global_batch, goal, framework, rank, tuple(derived))
+    return Workload(read, field, identifier, method, seq, global_batch, goal, framework, rank, tuple(derived), products)

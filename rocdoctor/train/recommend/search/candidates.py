@@ -18,7 +18,7 @@ from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.spec import Work, read_spec
 from rocdoctor.train.recommend.model.specification import framework_field
 from rocdoctor.train.recommend.plan import Fleet, Workload
-from rocdoctor.train.recommend.search.forms import batches, forms, recomputes
+from rocdoctor.train.recommend.search.forms import batches, forms, recomputes, short_step
 from rocdoctor.train.recommend.search.layouts import layouts
 from rocdoctor.train.recommend.search.savers import PLAIN, Saver, applied
 from rocdoctor.train.recommend.software import attention, precision
@@ -31,6 +31,10 @@ Refuses = Callable[[Work], "str | None"]
 HOST_SHARE = 0.8
 # A plan must be this much faster for each thing more that has to be set up: a choice, not measured.
 LEVEL = 0.05
+# Rates by which plans are ordered, and nothing is said, where those of the GPU or the processors are not known: FLOP/s
+# and bytes/s. Their ratio is what orders; it is that of GPUs with matrix units, or of processors.
+_NOMINAL = {"cpu": (2e12, 50e9)}
+_NOMINAL_GPU = (50e12, 500e9)
 # Levels of Megatron-LM where nobody asked for it and it is not installed: other model code, other checkpoints. AMD has
 # recipes for it (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's
 # attention was rated by runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
@@ -39,7 +43,10 @@ _OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One configuration with its estimate; ``level`` counts what must be set up."""
+    """One configuration with its estimate; ``level`` counts what must be set up.
+
+    ``pace``: tokens/s a GPU by which plans are ordered: ``speed``'s, or by nominal rates where that is unknown.
+    """
 
     work: Work
     schedule: Schedule
@@ -47,16 +54,18 @@ class Candidate:
     speed: Speed | None
     fits: str
     level: float
+    pace: float
     saver: Saver = PLAIN
 
     @property
     def score(self) -> float:
-        """Tokens/s a GPU, less what each level must earn; where speeds are unknown, higher for what costs least."""
-        if self.speed is not None:
-            return float(self.speed.tokens_per_s_per_gpu * (1 - LEVEL) ** self.level)
-        again = {"none": 1.0, "selective-op": 0.9, "selective": 0.97, "full": 0.75}[self.work.recompute]
-        size = self.work.micro_batch / (self.work.micro_batch + 1)
-        return float(again * size * (1 - 4 * LEVEL) ** self.level)
+        """The pace, less what each level must earn."""
+        return float(self.pace * (1 - LEVEL) ** self.level)
+
+    @property
+    def sequences(self) -> int:
+        """Sequences of one step over all ranks."""
+        return self.work.micro_batch * self.work.microbatches * self.work.parallel.dp
 
 
 def _has_megatron(fleet: Fleet) -> bool:
@@ -70,6 +79,8 @@ def usual_frameworks(fleet: Fleet, workload: Workload) -> tuple[Framework, ...]:
 
     DeepSpeed joins where states move to main memory.
     """
+    if workload.products == "fp8":
+        return ("megatron",)
     if fleet.gpus == 1 or fleet.vendor == "cpu":
         return ("ddp",)
     pretrain = workload.method == "pretrain" and other_code(workload.model) is None
@@ -91,7 +102,7 @@ def base_work(fleet: Fleet, workload: Workload, framework: Framework, transforme
         "framework": framework_field(framework, transformers),
         "parallel": {},
         "recompute": "none",
-        "precision": precision(fleet).value,
+        "precision": "fp8" if workload.products == "fp8" else precision(fleet).value,
         "attention": attention(fleet).value,
         "lora_rank": workload.lora_rank,
     }
@@ -143,7 +154,14 @@ class Search:
         self.considered += 1
         if self.seen is not None:
             self.seen()
-        return Candidate(work, plan, found, told, fits(found, work.gpu), level, saver)
+        paced = told or speed(self._nominal(work), plan, self.speed_rows)
+        pace = paced.tokens_per_s_per_gpu if paced is not None else 0.0
+        return Candidate(work, plan, found, told, fits(found, work.gpu), level, pace, saver)
+
+    def _nominal(self, work: Work) -> Work:
+        """The same on a GPU whose rates are known."""
+        peak, bandwidth = _NOMINAL.get(self.fleet.vendor, _NOMINAL_GPU)
+        return replace(work, gpu=replace(work.gpu, peak=peak, bandwidth=work.gpu.bandwidth or bandwidth))
 
     def candidates(self, frameworks: Sequence[Framework], saver: Saver = PLAIN) -> Iterator[Candidate]:
         """All configurations that do not surely exceed the memory, by framework and division."""
@@ -190,13 +208,22 @@ class Search:
                 if reason is not None:
                     self.refused[reason] = self.refused.get(reason, 0) + 1
                     continue
-                found = self.estimated(one, level + extra, saver)
-                if found.fits == "no":
+                short = short_step(self.workload, micro * count * work.parallel.dp)
+                found = self.estimated(one, level + extra + short, saver)
+                if found.fits == "no" or not self._fits_as_it_is(one):
                     full.add(count > 1)
                     if False in full:
                         break
                     continue
                 yield found
+
+    def _fits_as_it_is(self, work: Work) -> bool:
+        """Whether model code of Hugging Face fits without compiling too: where its graph breaks, it is as it was."""
+        if not (work.compile and work.transformers):
+            return True
+        sizes = work.parallel
+        plan = schedule(sizes.schedule, sizes.pp, sizes.chunks, work.microbatches)
+        return fits(memory(replace(work, compile=False), plan, self.rows["memory"]), work.gpu) == "yes"
 
     def smallest(self, base: Work, saver: Saver) -> Iterator[Candidate]:
         """One sequence a micro-batch in every division of a framework, fitting or not."""

@@ -17,17 +17,25 @@ _MOST_SEQUENCES = 64
 # Sizes that are tried where no global batch says which divide it.
 _SIZES = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 _MOST = 64
+# What a step of less than half of them must bring: a choice, not measured.
+_SHORT_LEVEL = 3.0
 # Recomputing some layers alone: shares of a stage, and what it takes to set that up.
 _PARTS = (0.25, 0.5, 0.75)
 _PART_LEVEL = 0.5
-# Published recipes for FSDP2 compile layers and loss: it takes one option, and patience at the start.
-_COMPILE_LEVEL = 0.25
+# Published recipes for FSDP2 compile layers and loss: it takes one option, and patience at the start. Those for
+# fine-tuning (torchtune) do too; in the model code of Hugging Face it is less usual.
+_COMPILE_LEVEL, _COMPILE_TUNING = 0.25, 0.5
 
 
 def forms(base: Work, fleet: Fleet, workload: Workload) -> Iterator[tuple[Work, float]]:
-    """A configuration as it is, and compiled where that is usual: model code of its own under FSDP2, on a GPU for which
-    kernels are generated (flash attention is one of them)."""
+    """A configuration as it is, and compiled where that is usual, on a GPU for which kernels are generated (flash
+    attention is one of them): model code of its own under FSDP2, and dense models that are tuned whole on each GPU.
+    With FSDP2 the Trainer compiles before it shards; 4-bit weights and routed experts break the graph."""
     yield base, 0.0
+    if base.framework == "ddp" and workload.method in ("full", "lora") and base.flash and not base.model.experts:
+        if fleet.vendor != "cpu":
+            yield replace(base, compile=True), _COMPILE_TUNING
+        return
     if base.framework != "fsdp2" or workload.method != "pretrain" or base.transformers:
         return
     if fleet.vendor == "cpu" or not fleet.gpu.flash:
@@ -74,7 +82,8 @@ def batches(fleet: Fleet, workload: Workload, sizes: Parallel) -> Iterator[tuple
                 yield micro, -(-more // sizes.pp) * sizes.pp
                 continue
             yield micro, 1
-            if more > 1 and fleet.vendor != "cpu":
+            # A step of pretraining would take processors hours.
+            if more > 1 and not (fleet.vendor == "cpu" and workload.method == "pretrain"):
                 yield micro, more
         return
     if total % sizes.dp:
@@ -88,6 +97,12 @@ def batches(fleet: Fleet, workload: Workload, sizes: Parallel) -> Iterator[tuple
         if sizes.pp > 1 and (count < sizes.pp or (sizes.chunks > 1 and count % sizes.pp)):
             continue
         yield micro, count
+
+
+def short_step(workload: Workload, sequences: int) -> float:
+    """The level of a step of so few sequences that fine-tuning jumps about; none where the batch was asked for."""
+    asked = workload.global_batch is not None or workload.method == "pretrain"
+    return 0.0 if asked or 2 * sequences >= _SEQUENCES else _SHORT_LEVEL
 
 
 def _usual(fleet: Fleet, workload: Workload) -> int:

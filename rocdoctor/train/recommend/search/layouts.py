@@ -42,7 +42,11 @@ def _expert_sizes(workload: Workload, ranks: int) -> list[int]:
 
 
 def _pipelines(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[tuple[dict[str, Any], float]]:
-    """No pipeline, then stages that divide the layers evenly, by schedule."""
+    """No pipeline, then stages by schedule.
+
+    Stages have equal numbers of layers; Megatron-LM's last one may have fewer, since some models leave no other way
+    (126 layers on a power of two of GPUs).
+    """
     yield {}, 0.0
     layers = workload.model.layers
     # Stages of plain PyTorch are cut by hand and cannot share one matrix; Megatron-LM has both built in.
@@ -52,7 +56,11 @@ def _pipelines(fleet: Fleet, workload: Workload, framework: Framework) -> Iterat
     if framework == "fsdp2" and workload.model.tied:
         return
     for stages in _powers(min(fleet.gpus, layers)):
-        if stages == 1 or layers % stages or fleet.gpus % stages:
+        if stages == 1 or fleet.gpus % stages:
+            continue
+        if layers % stages:
+            if framework == "megatron" and -(-layers // stages) * (stages - 1) < layers:
+                yield {"pp": stages, "schedule": "1F1B"}, 2.5 + more
             continue
         yield {"pp": stages, "schedule": "1F1B"}, 2.0 + more
         if layers % (2 * stages) == 0:

@@ -7,6 +7,7 @@ from itertools import islice
 
 import pytest
 
+from rocdoctor.train.emit import megatron_limits
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.model.layout import Framework
@@ -187,6 +188,37 @@ def test_without_a_batch_nothing_or_a_usual_batch_is_accumulated() -> None:
     assert counts(seq=8192) == {1, 16}  # 2**20 tokens over eight ranks
     cpu = Search(replace(fleet("RX 7900 XTX"), vendor="cpu"), work("smollm2-135m", seq=1024))
     assert {one.work.microbatches for one in cpu.candidates(("ddp",))} == {1}
+    tuned = cpu.like(workload=work("smollm2-135m", method="lora", seq=512))
+    assert {one.work.microbatches for one in tuned.candidates(("ddp",)) if one.work.micro_batch == 1} == {1, 16}
+
+
+def test_a_short_step_of_fine_tuning_must_pay() -> None:
+    def levels(**options: object) -> dict[int, float]:
+        found = Search(fleet("MI300X"), work("llama-3.2-1b", method="full", seq=1024, **options)).candidates(("ddp",))
+        return {one.sequences: one.level for one in found if one.work.recompute == "none" and not one.work.compile}
+
+    free = levels()
+    assert free[1] == free[7] == free[8] + 3 == free[16] + 3
+    assert set(levels(global_batch=4).values()) == {free[16]}  # asked for
+
+
+def test_model_code_of_hugging_face_is_compiled_where_it_fits_without_too() -> None:
+    def tuned(gpus: str, **options: object) -> list[Candidate]:
+        return list(Search(fleet(gpus), work("llama-3.1-8b", seq=2048, **options)).candidates(("ddp",)))
+
+    for options, used in (
+        ({"method": "lora"}, {False, True}),
+        ({"method": "qlora"}, {False}),  # 4-bit weights break the graph
+        ({"method": "lora", "model": "gpt-oss-20b"}, {False}),
+    ):
+        model = str(options.pop("model", "llama-3.1-8b"))
+        found = Search(fleet("8xH100-SXM"), work(model, seq=2048, **options)).candidates(("ddp",))
+        assert {one.work.compile for one in found} == used, (model, options)
+    assert not any(one.work.compile for one in tuned("RX 7900 XTX", method="lora"))  # no attention kernel there
+    for one in tuned("RTX A6000", method="lora"):
+        if one.work.compile:
+            bare = replace(one.work, compile=False)
+            assert solve(spec_of(fleet("RTX A6000"), work("llama-3.1-8b", method="lora"), bare)).fits == "yes"
 
 
 def test_layers_and_loss_are_compiled_where_kernels_are_generated() -> None:
@@ -250,3 +282,28 @@ def test_experts_beyond_a_node_must_pay_for_the_network() -> None:
 
 
 _DATA_AND_EXPERTS = {"ep", "dp", "dist_opt"}
+
+
+def test_the_last_stage_of_megatron_may_have_fewer_layers() -> None:
+    # 126 layers on a power of two of GPUs: equal stages are two at most.
+    where, what = fleet("8xMI300X", 16), work("llama-3.1-405b")
+
+    def stages(framework: Framework) -> set[int]:
+        return {int(sizes.get("pp", 1)) for sizes, _ in layouts(where, what, framework)}
+
+    assert stages("fsdp2") == {1, 2}
+    assert stages("megatron") == {1, 2, 4, 8, 16, 32}  # 63 stages of two layers leave none for the 64th
+    plan = recommend(where, replace(what, framework="megatron")).plan
+    assert plan is not None
+    assert plan.work.parallel.pp > 2
+    assert megatron_limits.refuses(plan.work) is None
+
+
+@pytest.mark.parametrize("gpus", ["8xT4:16GiB", "RX 580"])
+def test_without_known_rates_plans_are_ordered_by_nominal_ones(gpus: str) -> None:
+    where = fleet(gpus if ":" in gpus else f"{gpus}:64GiB")
+    assert where.gpu.peak is None
+    found = list(Search(where, work("qwen2.5-0.5b", method="lora", seq=512)).candidates(("ddp",)))
+    assert all(one.speed is None and one.pace > 0 for one in found)
+    again = {one.work.recompute: one.pace for one in found if (one.work.micro_batch, one.work.microbatches) == (1, 1)}
+    assert again["none"] > again["full"]
