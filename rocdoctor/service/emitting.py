@@ -19,8 +19,13 @@ _PROGRAMS = {
     "deepspeed": "deepspeed",
     "trl": "trl",
     "llamafactory": "llamafactory",
+    "axolotl": "axolotl",
     "accelerate": "accelerate",
 }
+
+
+# Of them those that train by themselves, without a program of the user's.
+_LOOPS = ("trl", "llamafactory", "axolotl", "torchtitan", "megatron")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +62,18 @@ def limits_of(named: Sequence[str]) -> Limits:
 
 
 def written_for(plan: Plan) -> tuple[str, ...]:
-    """Which programs of the interpreter that was examined can be given this plan, and how, as a note; () for none."""
+    """Which programs can be given this plan, and how, as a note: those of the interpreter that was examined, or, where
+    none of them is there, all that bring a training loop of their own; () for none."""
     packages = plan.fleet.software.packages or {}
-    found = [
+    takes = [
         (package, name)
         for name, package in _PROGRAMS.items()
-        if package in packages
-        and plan.work.framework in target(name).FRAMEWORKS
-        and target(name).refuses(plan.work) is None
+        if plan.work.framework in target(name).FRAMEWORKS and target(name).refuses(plan.work) is None
     ]
+    found = [(package, name) for package, name in takes if package in packages]
     if not found:
-        return ()
+        own = [f"`rocdoctor emit {name}`" for _, name in takes if name in _LOOPS]
+        return (f"{' or '.join(own)} with the same options writes this plan for that program.",) if own else ()
     installed = ", ".join(f"{package} {packages[package]}" for package, _ in found)
     targets = " or ".join(f"`rocdoctor emit {name}`" for _, name in found)
     return (f"Installed here: {installed}. {targets} with the same options writes this plan for it.",)

@@ -17,7 +17,8 @@ _MODEL = ["--model", "llama-3.1-8b", "--method", "full"]
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_every_target_writes_files_with_reasons(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = ["--model", "llama-3.1-8b"] if name in ("torchtitan", "megatron") else _MODEL
+    method = {"torchtitan": "pretrain", "megatron": "pretrain", "axolotl": "lora"}.get(name, "full")
+    model = ["--model", "llama-3.1-8b", "--method", method]
     assert run(["emit", name, "--from", _FIXTURE, *model, "-o", str(tmp_path / "plan")]) == 0
     said = capsys.readouterr()
     assert "Train llama-3.1-8b" in said.err

@@ -60,6 +60,7 @@ TARGETS: Mapping[str, str] = {
     "deepspeed": "the configuration of DeepSpeed",
     "trl": "the configuration of TRL (supervised fine-tuning)",
     "llamafactory": "the configuration of LLaMA-Factory",
+    "axolotl": "the configuration of axolotl (LoRA and QLoRA)",
     "torchtitan": "the command of torchtitan",
     "megatron": "the arguments of Megatron-LM",
     "slurm": "a Slurm batch file",

@@ -52,6 +52,15 @@ RECIPES: Mapping[str, Recipe] = {
         ),
         "torch",
     ),
+    # Its checker needs few of the packages that it names.
+    "axolotl": Recipe(
+        (
+            ("--no-deps", "axolotl==0.19.0"),
+            ("transformers==5.16.1", "accelerate==1.13.0", "peft==0.20.0", "datasets==4.8.4", "pydantic==2.12.5"),
+            ("addict", "fire", "colorama", "einops", "python-dotenv", "posthog==6.7.11", "bitsandbytes", "pillow"),
+        ),
+        "torch",
+    ),
     # Without triton, which is 1 GB and never called: stand_in.py gives its name to what imports it.
     "torchtitan": Recipe(
         (
