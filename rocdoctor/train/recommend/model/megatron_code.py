@@ -12,6 +12,7 @@ _OTHER_CODE = (
     ("pythia", "runs attention and feed-forward side by side"),
     ("gpt-oss", "attends to a sliding window in every second layer"),
     ("llama-4", "attends to pieces of 8192 tokens and has no positions in every fourth layer"),
+    ("smollm3", "has no positions in every fourth layer"),
     ("mpt", "adds ALiBi biases to attention scores"),
 )
 

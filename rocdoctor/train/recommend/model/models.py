@@ -41,7 +41,15 @@ def preset(name: str) -> Mapping[str, Any] | None:
     return presets()[found] if found else None
 
 
+# Names of models that no plan is for: they make or read images and video.
+_PICTURES = re.compile(
+    r"(?:^|[/_-])(?:flux|sdxl|stable-?diffusion|wan2?|hunyuan-?video|vit|dinov\d|siglip|clip)(?![a-z])"
+)
+
+
 def _unknown(name: str) -> SpecError:
+    if _PICTURES.search(name.lower()):
+        return SpecError(f"model '{name[:60]}' makes or reads images; plans are for decoders of text")
     near = difflib.get_close_matches(_key(name), list(_by_key()), n=3, cutoff=0.5)
     ids = list(dict.fromkeys(_by_key()[one] for one in near))
     hint = f"; nearest: {', '.join(ids)}" if ids else f"; known are {', '.join(list(presets())[:6])} and others"
