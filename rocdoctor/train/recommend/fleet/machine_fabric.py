@@ -62,6 +62,12 @@ def machine_fabric(
         if usual.kind == "nvlink" and all(_active(one) for one in devices):
             notes.append("the link matrix is not in this evidence; every GPU has active NVLinks")
             return usual
+        if usual.kind == "nvlink" and all(_registered(one) for one in devices):
+            notes.append("the link matrix is not in this evidence; every GPU is registered at the NVLink fabric")
+            return usual
+        if usual.kind in ("xgmi", "nvlink"):
+            notes.append("how the GPUs reach each other is not in this evidence: PCIe is assumed")
+            return Fabric("pcie", _by_numa(machine, devices), host, False, "assumption")
     return Fabric("pcie", _by_numa(machine, devices), host, False, "machine" if host else "assumption")
 
 
@@ -72,6 +78,12 @@ def _fast_links(machine: Machine, devices: Sequence[CountedDevice]) -> list[GpuL
 
 def _active(device: CountedDevice) -> int:
     return sum(one.active for one in value_or(device.gpu.nvlinks, ()))
+
+
+def _registered(device: CountedDevice) -> bool:
+    """Whether the switches that join such GPUs have taken it in."""
+    words = (value_or(one, "").strip().lower() for one in (device.gpu.fabric_state, device.gpu.fabric_status))
+    return tuple(words) == ("completed", "success")
 
 
 def _islands(devices: Sequence[CountedDevice], links: Sequence[GpuLink]) -> tuple[tuple[int, ...], ...]:

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from rocdoctor.collect import collect
-from rocdoctor.model.evidence import value_or
+from rocdoctor.model.evidence import NOT_ASKED, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.facts.system import Kernel
 from rocdoctor.parsers.formats.cpuset import list_to_set
@@ -188,3 +188,19 @@ def test_gpus_without_driver_in_a_real_tree_are_left_out() -> None:
     found = machine_fleet(collect(broken.host))
     assert found.per_node == 7
     assert any("0000:ea:00.0" in one and "no driver" in one for one in found.left_out)
+
+
+def test_links_that_are_not_in_the_evidence_are_those_of_a_fabric_that_took_the_gpus_in_or_assumed() -> None:
+    """As a text of ``nvidia-smi -q`` alone has it."""
+    whole = facts("h100-8gpu")
+
+    def without_links(status: str | None) -> Fleet:
+        told = NOT_ASKED if status is None else k(status)
+        bare = [replace(gpu, nvlinks=NOT_ASKED, fabric_status=told) for gpu in whole.gpus]
+        return machine_fleet(replace(whole, gpus=tuple(bare), links=(), links_complete=False))
+
+    joined, unknown = without_links("Success"), without_links(None)
+    assert joined.fabric == "nvlink"
+    assert any("registered at the NVLink fabric" in note for note in joined.notes)
+    assert (unknown.fabric, unknown.sources["link"]) == ("pcie", "assumption")
+    assert any("PCIe is assumed" in note for note in unknown.notes)
