@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +56,20 @@ def test_frozen_weights_move_to_main_memory_only_where_they_are_sharded(method: 
         assert two.plan.work.parallel.offload_weights
         assert two.plan.result.memory.states == 0
         assert "main memory" in headline(two)
+
+
+def test_a_gpu_in_main_memory_may_need_no_more_than_a_larger_limit() -> None:
+    halo = machine_fleet(collect(host_of("strix-halo")), 1)
+    workload = read_workload("qwen2.5-14b", "full")
+    (first, *_) = [one.text for one in recommend(halo, workload).needed[1:]]
+    size = re.match(r"([\d.]+) GiB of main memory for the GPU would be enough", first)
+    assert size is not None
+    assert "it may use 56.1 GiB now" in first
+    wide = replace(halo, spec_gpu={**halo.spec_gpu, "mem_gib": float(size[1]), "usable_gib": float(size[1])})
+    assert recommend(wide, workload).plan is not None
+    # What works in HBM of its own gets no more of it.
+    apu = machine_fleet(collect(host_of("mi300a-4apu")), 1)
+    assert not any("of main memory" in one.text for one in recommend(apu, read_workload("llama-3.1-70b")).needed)
 
 
 def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:

@@ -19,7 +19,7 @@ _GTT_SINCE = (6, 10)
 # The kernel lets drivers take half of main memory unless ttm.pages_limit says otherwise (drivers/gpu/drm/ttm).
 _TTM_SHARE = 0.5
 # The system and the program itself need the rest, whatever the limits say.
-_MOST_OF_MAIN = 0.75
+MOST_OF_MAIN = 0.75
 _PROGRAMS = 0.9
 
 
@@ -67,7 +67,7 @@ def shared_memory(
     if told and min(told) < memory:
         memory, sources["memory"] = min(told), "torch on this machine"
     if main is not None:
-        most = _MOST_OF_MAIN * main / len(devices)
+        most = MOST_OF_MAIN * main / len(devices)
         if memory > most and not _has_carve_out(devices[0], memory):
             memory = most
             sources["memory"] = "assumption"

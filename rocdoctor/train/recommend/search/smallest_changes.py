@@ -8,6 +8,7 @@ from typing import Any
 
 from rocdoctor.train.recommend.explain.value_reasons import gib, room
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.host_memory import MOST_OF_MAIN
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.models import presets, read_model
 from rocdoctor.train.recommend.model.shapes import parameters
@@ -91,6 +92,7 @@ def _least(search: Search, frameworks: Sequence[Framework]) -> Candidate | None:
 
 def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     fleet, workload = search.fleet, search.workload
+    yield from _shared(search, frameworks)
     near = _nearest_batch(search)
     if near is not None:
         one = _sure(search.like(workload=replace(workload, global_batch=near)), frameworks)
@@ -125,6 +127,25 @@ def _words(one: Candidate) -> str:
     saved = f", with {one.saver.name}" if one.saver.name else ""
     again = f", recompute {one.work.recompute}" if one.work.recompute != "none" else ""
     return f"at most {gib(one.memory.high)}{again}{saved}"
+
+
+def _shared(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
+    """More of main memory for a GPU that works in it, where the driver lets it have a small part."""
+    fleet = search.fleet
+    if not fleet.integrated or fleet.host_memory_bytes is None:
+        return
+    usable = fleet.gpu.usable_bytes
+    most = MOST_OF_MAIN * (fleet.host_memory_bytes / fleet.per_node + usable)
+    if most < 1.25 * usable:
+        return
+    size = round(most / GIB, 2)
+    more = replace(fleet, spec_gpu={**fleet.spec_gpu, "mem_gib": size, "usable_gib": size})
+    one = _sure(search.like(more), frameworks)
+    if one is not None:
+        yield Needed(
+            f"{gib(most)} of main memory for the GPU would be enough ({_words(one)}); it may use {gib(usable)} now, "
+            "and `rocdoctor setup` says how to raise the driver's limit."
+        )
 
 
 def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
