@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.train.emit.files import File
 from rocdoctor.train.emit.targets import TARGETS, Order, TargetModule, target
 from rocdoctor.train.recommend.model.layout import Framework
-from rocdoctor.train.recommend.plan import Plan
+from rocdoctor.train.recommend.plan import Plan, Recommendation
 from rocdoctor.train.recommend.search.candidates import Refuses
 
 # Targets that are for one program, and the distribution that it comes in.
@@ -77,6 +77,11 @@ def written_for(plan: Plan) -> tuple[str, ...]:
     installed = ", ".join(f"{package} {packages[package]}" for package, _ in found)
     targets = " or ".join(f"`rocdoctor emit {name}`" for _, name in found)
     return (f"Installed here: {installed}. {targets} with the same options writes this plan for it.",)
+
+
+def with_programs(answer: Recommendation) -> Recommendation:
+    """A recommendation with the note on programs that can be given its plan."""
+    return answer if answer.plan is None else replace(answer, notes=(*answer.notes, *written_for(answer.plan)))
 
 
 def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:

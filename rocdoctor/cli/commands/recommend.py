@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import get_args
 
 from rocdoctor.cli.arguments import evidence_arguments
@@ -65,11 +65,9 @@ def run(options: Options) -> int:
     if options.model is None:
         return _overview(options)
     from rocdoctor.report.plan import recommend_document, recommend_json
-    from rocdoctor.service.emitting import written_for
+    from rocdoctor.service.emitting import with_programs
 
-    answer, _ = recommendation(options, options.model)
-    if answer.plan is not None:
-        answer = replace(answer, notes=(*answer.notes, *written_for(answer.plan)))
+    answer = with_programs(recommendation(options, options.model)[0])
     if options.format == "json":
         print_json(recommend_json.as_json(answer))
     else:

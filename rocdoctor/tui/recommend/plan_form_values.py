@@ -184,14 +184,14 @@ def emission(form: Form, machine: Machine | None, targets: Sequence[str], seen: 
 
 
 def _recommended(form: Form, machine: Machine | None, seen: Seen, targets: Sequence[str] = ()) -> Recommendation:
-    from rocdoctor.service.emitting import limits_of
+    from rocdoctor.service.emitting import limits_of, with_programs
     from rocdoctor.train.recommend.advise import recommend
 
     try:
         workload = workload_of(form)
         fleet = fleet_of(form, machine)
         if not targets:
-            return recommend(fleet, workload, seen=seen)
+            return with_programs(recommend(fleet, workload, seen=seen))
         limits = limits_of(targets)
         return recommend(fleet, workload, limits.refuses, limits.only, limits.transformers, seen)
     except SpecError as error:
