@@ -41,10 +41,11 @@ def test_no_target_tells_who_and_where_the_evidence_is_of(tmp_path: Path, capsys
     said = re.sub(r"VIRTUAL_ENV=[^\n]*", "\n".join(_ENVIRONMENT), said)
     capture = tmp_path / "x.capture"
     capture.write_text(said, encoding="utf-8")
-    alone = ("deepspeed", "torchtitan", "megatron")  # these choose the framework
+    alone = ("deepspeed", "torchtitan", "megatron", "axolotl")  # these choose the framework, or take adapters alone
     runs = [[name for name in TARGETS if name not in alone], *([name] for name in alone), ["env"]]
     for number, targets in enumerate(runs):
         wanted = ["--model", "llama-3.1-8b"] if number < len(runs) - 1 else []
+        wanted += ["--method", "lora"] if targets == ["axolotl"] else []
         folder = tmp_path / f"run-{number}"
         assert run(["emit", "--from", str(capture), *targets, *wanted, "-o", str(folder)]) == 0
         files = [file for file in folder.rglob("*") if file.is_file()]

@@ -14,7 +14,7 @@ from tests.shell_box import HOSTILE, ShellBox, needs_bash
 from tests.train.emit.plan_kit import fleet, plan
 
 # Files of the other targets are data, which their own tests read.
-_WITH_SCRIPTS = ("env", "llamafactory", "megatron", "slurm", "torchrun", "trl")
+_WITH_SCRIPTS = ("axolotl", "env", "llamafactory", "megatron", "slurm", "torchrun", "trl")
 
 
 _GIVEN = {
@@ -28,6 +28,7 @@ _GIVEN = {
     "MODEL": "m",
     "DATASET": "d",
     "DATASET_DIR": "d/data",
+    "DATASET_TYPE": "alpaca",
     "TEMPLATE": "t",
     "OUTPUT": "o",
     "TOKENIZER_MODEL": "/t",

@@ -77,7 +77,7 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
 _NEEDED = (
     Setting("MODEL", "meta-llama/Llama-3.1-8B-Instruct", "the repository or folder of the model"),
     Setting("DATASET", "tatsu-lab/alpaca", "the repository or file of the data set"),
-    Setting("DATASET_TYPE", "alpaca", "its form, by axolotl's name"),
+    Setting("DATASET_TYPE", "alpaca", "its form, as axolotl names it"),
     Setting("LEARNING_RATE", "2e-4", "your highest learning rate"),
     Setting("OUTPUT", "outputs/first", "the folder for what is trained"),
 )
