@@ -4,7 +4,8 @@ Why
   The kernel module is loaded, but its start on this GPU ended with an error ("probe ... failed with error -22", "Fatal
   error during GPU init"). The GPU stays on the PCI bus without a driver, so `rocminfo` and torch do not list it.
   "Invalid IP discovery signature" means that the driver could not read the GPU's table of parts from its memory: the
-  firmware on the board did not start it, or a virtual machine got it in an unclean state.
+  firmware on the board did not start it, or a virtual machine got it in an unclean state. Error -12 means that there
+  was no memory, mostly none for its address windows (BARs), which the firmware setup or the hypervisor keeps too small.
 
 Fix
   Power the machine off completely (a warm reboot keeps the state of the board) and start again. If the same GPUs fail
@@ -33,6 +34,11 @@ from rocdoctor.model.evidence import known
 from rocdoctor.model.facts import Gpu, LogEvent, Machine
 from rocdoctor.model.shell_command import shell
 
+_NO_MEMORY = -12  # ENOMEM: amdgpu_device_init could not map the registers, as where a BAR got no address
+_WINDOWS = (
+    "Switch Above 4G Decoding (and resizable BAR) on in the firmware setup, update the BIOS, and give a virtual machine "
+    "a larger 64-bit window; lines \"BAR ...: no space\" or \"failed to assign\" confirm it"
+)
 _COLD = "Power the machine off completely for a minute (a warm reboot keeps the GPU's state) and start it again"
 
 
@@ -93,4 +99,7 @@ def _reason(machine: Machine, gpu: Gpu) -> tuple[str, str]:
     block = reasons.get("amdgpu-ip-block-failed")
     if block is not None:
         return f" when the IP block {block.values.get('ip_block', '')} did not start".replace("  ", " "), _COLD
+    failure = probe_failure(machine, gpu)
+    if failure is not None and failure.values.get("error") == _NO_MEMORY:
+        return " (its registers found no place in memory)", _WINDOWS
     return "", "Read the driver's lines before the failure in the kernel log"

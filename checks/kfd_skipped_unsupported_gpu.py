@@ -139,6 +139,19 @@ def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
         )
         message = f"The compute driver (KFD) of this kernel does not know GPUs of {name}: not supported here."
         return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
+    if not name:  # kernels to 5.4 name no chip, and skip new ones that they do not know in the same words
+        fix = Fix(
+            "Look the GPU up in the list of the ROCm release: for a listed one install a newer kernel or AMD's packaged "
+            "driver (amdgpu-dkms), for an older one use another GPU",
+            safety="reboots",
+            effective="reboot",
+            verify="rocminfo",
+        )
+        message = (
+            "The compute driver (KFD) of this kernel does not support this GPU: it is older than what ROCm "
+            "supports, or newer than this kernel."
+        )
+        return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
     fix = Fix(
         "Use another GPU for training, or train on the CPU; no setting makes this chip compute (the display "
         "works as it is)",

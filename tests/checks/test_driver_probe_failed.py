@@ -63,3 +63,16 @@ def test_a_missing_firmware_file_stands_before_the_probe_that_it_ended() -> None
     broken = _machine(*lines)
     causes = rank([*judge("driver-probe-failed", broken), *judge("gpu-firmware-missing", broken)])
     assert [one.cause for one in causes] == ["gpu-firmware"]
+
+
+def test_without_memory_its_address_windows_are_named() -> None:
+    line = event("gpu-probe-failed", "probe failed with error -12", BDFS[0], driver="amdgpu", error=-12)
+    finding = judge("driver-probe-failed", _machine(line))[0].finding
+    assert finding is not None
+    assert finding.fix is not None
+    assert "found no place in memory" in finding.message
+    assert "Above 4G Decoding" in finding.fix.text
+    other = judge("driver-probe-failed", _machine(*_failed(BDFS[0])))[0].finding
+    assert other is not None
+    assert other.fix is not None
+    assert "Above 4G" not in other.fix.text
