@@ -141,8 +141,8 @@ def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
         return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
     if not name:  # kernels to 5.4 name no chip, and skip new ones that they do not know in the same words
         fix = Fix(
-            "Look the GPU up in the list of the ROCm release: for a listed one install a newer kernel or AMD's packaged "
-            "driver (amdgpu-dkms), for an older one use another GPU",
+            "Look the GPU up in the list of the ROCm release: for a listed one install a newer kernel or AMD's "
+            "packaged driver (amdgpu-dkms), for an older one use another GPU",
             safety="reboots",
             effective="reboot",
             verify="rocminfo",

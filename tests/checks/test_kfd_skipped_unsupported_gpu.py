@@ -56,7 +56,9 @@ def test_pass_unknown_and_not_applicable() -> None:
 
 def test_a_line_without_a_chip_says_both_that_it_may_mean() -> None:
     line = event("kfd-not-supported", "amdgpu 0000:02:00.0: kfd not supported on this ASIC")
-    (verdict,) = judge(NAME, machine(amd_gpu(pci_id=u(), gfx=u(), kfd_node=u()), kernel=Kernel(log=log(line)), rocm=ROCM))
+    (verdict,) = judge(
+        NAME, machine(amd_gpu(pci_id=u(), gfx=u(), kfd_node=u()), kernel=Kernel(log=log(line)), rocm=ROCM)
+    )
     assert verdict.finding is not None
     assert "older than what ROCm supports, or newer than this kernel" in verdict.finding.message
     assert verdict.finding.fix is not None
