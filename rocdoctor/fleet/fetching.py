@@ -26,7 +26,20 @@ MOST_AT_ONCE = 64
 _CONNECT_S = 10
 _PROGRAM = regex(r"(?:/[A-Za-z0-9_./+-]{1,1000}|[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100})")
 _GROUPS = frozenset(("all", "ungrouped", "default"))  # of Ansible's inventory, and of Slurm
-_SSH = f"ssh -x -n -oBatchMode=yes -oConnectTimeout={_CONNECT_S}"
+_END_S = 5  # an engine waits so much longer than ssh may take, since it ends a shell and not what that has started
+# A node gets no key, ticket or port of whoever asks, whatever ssh_config forwards elsewhere (ssh(1), ssh_config(5)).
+_LENT_NOTHING = "-a -k -x -oClearAllForwardings=yes"
+_SSH = f"ssh {_LENT_NOTHING} -T -n -oBatchMode=yes -oConnectTimeout={_CONNECT_S}"
+# What a node sends, before an engine sees it: so much of stdout and of stderr, no NUL, and a line end at the end of
+# both. Without them clush holds a line of any length in memory, pdsh ends a line at a NUL, and to one without an end it
+# adds the line of the next node (both tried 2026-11-28). What is beyond it of stderr alone is read and dropped, since
+# somebody may complain for long and answer all the same. The exit status is that of ssh.
+_MOST_SENT, _MOST_COMPLAINED = MOST_BYTES + 1024, 8192
+_BOUNDED = (
+    "exec 4>&1; s=$({{ {{ {{ timeout --kill-after=5 {limit} {ssh} 3>&- 4>&- 5>&-; echo $? >&3; }}"
+    " 2>&1 1>&5 | {{ head -c {errors}; exec cat > /dev/null; }} | tr -d '\\000' >&2; }}"
+    " 5>&1 | head -c {sent} | tr -d '\\000' >&4; }} 3>&1); echo; echo >&2; exit $s"
+)
 _FATAL = regex(
     r"fatal: \[([A-Za-z0-9][A-Za-z0-9._-]{0,252})\](?: -> \S{1,100})?: (?:UNREACHABLE|FAILED)! => ([^\n]{1,8000})"
 )
@@ -55,7 +68,7 @@ class Asking:
     def whole_s(self) -> int:
         """After how many seconds all is over: as many rounds as there are, and what engines need around them."""
         rounds = -(-len(self.nodes) // max(1, self.at_once))
-        return rounds * (self.limit_s + _CONNECT_S) + 30
+        return rounds * (self.limit_s + _CONNECT_S + _END_S) + 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +85,7 @@ class FetchPlan:
     environment: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, str], ...] = ()
     in_folder: bool = False  # records come as files of the folder's "records", not as lines
+    memory_bytes: int = 0  # that each process of the engine may have; 0: as much as there is
     in_parts: bool = False  # all lines of a node together are its record: srun breaks them after 1,024 bytes
 
 
@@ -145,15 +159,16 @@ def _told(asking: Asking, *patterns: re.Pattern[str]) -> Callable[[str], tuple[t
 
 
 def _remote(asking: Asking) -> str:
-    """What ssh is to run, and where: two shells read it, and each of its words is plain."""
-    return f"{_SSH} %h {' '.join(_record(asking, '--node', '%h'))}"
+    """A line of a shell: what ssh is to run, and where. Two shells read that, and each of its words is plain."""
+    ssh = f"{_SSH} %h {' '.join(_record(asking, '--node', '%h'))}"
+    return _BOUNDED.format(limit=asking.limit_s + _CONNECT_S, ssh=ssh, errors=_MOST_COMPLAINED, sent=_MOST_SENT)
 
 
 def _clush(asking: Asking, folder: str) -> FetchPlan:
     del folder
     argv = (
         *("clush", "--worker=exec", "-S", "-w", folded(asking.nodes), "-f", str(asking.at_once)),
-        *("-u", str(asking.limit_s + _CONNECT_S), _remote(asking)),
+        *("-u", str(asking.limit_s + _CONNECT_S + _END_S), _remote(asking)),
     )
     return FetchPlan(argv, _tagged(asking), _told(asking, _CLUSH, _TAGGED))
 
@@ -162,10 +177,14 @@ def _pdsh(asking: Asking, folder: str) -> FetchPlan:
     del folder
     argv = (
         *("pdsh", "-R", "exec", "-S", "-w", folded(asking.nodes), "-f", str(asking.at_once)),
-        *("-u", str(asking.limit_s + _CONNECT_S), *_remote(asking).split(" ")),
+        *("-u", str(asking.limit_s + _CONNECT_S + _END_S), "sh", "-c", _remote(asking)),
     )
     return FetchPlan(argv, _tagged(asking), _told(asking, _PDSH, _TAGGED))
 
+
+# It holds five times what a node prints; a process of its own that has no more fails alone, and so does its node (tried
+# with ansible-core 2.19 on 2026-11-28).
+_MOST_OF_ANSIBLE = 1 << 30
 
 _PLAY = """\
 # Written by rocdoctor: each node records itself, and what it prints comes into a file of its name here.
@@ -206,6 +225,7 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
         f"{folder}/play.yml",
     )
     settings = (
+        ("ANSIBLE_SSH_EXTRA_ARGS", _LENT_NOTHING),
         ("LC_ALL", "C.UTF-8"),  # it refuses to start in another encoding
         ("ANSIBLE_NOCOLOR", "1"),
         ("ANSIBLE_RETRY_FILES_ENABLED", "0"),
@@ -213,7 +233,15 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
     )
     complaint = _told(asking, _FATAL)
     files = (("play.yml", play),)
-    return FetchPlan(argv_, _tagged(asking), lambda line: _in_words(*complaint(line)), settings, files, in_folder=True)
+    return FetchPlan(
+        argv_,
+        _tagged(asking),
+        lambda line: _in_words(*complaint(line)),
+        settings,
+        files,
+        in_folder=True,
+        memory_bytes=_MOST_OF_ANSIBLE,
+    )
 
 
 def _in_words(nodes: tuple[str, ...], told: str) -> tuple[tuple[str, ...], str]:

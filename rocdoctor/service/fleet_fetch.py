@@ -13,14 +13,14 @@ from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan, m
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch
 from rocdoctor.host.live.program_lines import program_lines
-from rocdoctor.host.live.programs import child_environment, find_program, root_home
+from rocdoctor.host.live.programs import child_environment, find_program, refusal, root_home
 from rocdoctor.host.live.settings_code import named_code
 from rocdoctor.host.live.trust import private_folder, privileged, weak
+from rocdoctor.host.live.trusted_content import doubtful_below, entries
 from rocdoctor.model.printable import one_line
 from rocdoctor.service.errors import UsageError
 
 _TAG_BYTES = 300
-_MOST_FILES = 5000
 _MOST_SAID = 3
 _TOO_LARGE = "larger than a record may be"
 # What engines need from whoever starts them: keys, tickets, and files of settings, which can name code.
@@ -50,7 +50,8 @@ def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
     parts: dict[str, _Parts] = {}
     try:
         argv = [program, *plan.argv[1:]]
-        for line in program_lines(argv, _environment(plan), asking.whole_s(), MOST_BYTES + _TAG_BYTES):
+        most = MOST_BYTES + _TAG_BYTES
+        for line in program_lines(argv, _environment(plan), asking.whole_s(), most, plan.memory_bytes):
             text = line.text.decode("utf-8", errors="replace")
             if line.where == "end":
                 status = text
@@ -60,6 +61,8 @@ def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
                 batch.unnamed += bool(text.strip())
             elif line.cut:
                 batch.problem(told[0], _TOO_LARGE)
+            elif not told[1].strip() and not plan.in_parts:
+                continue  # the end that was added to what a node sent
             elif plan.in_parts:
                 parts.setdefault(told[0], _Parts()).add(told[1])
             else:
@@ -131,25 +134,18 @@ def _inventory(given: str | None) -> str | None:
 
     An inventory may be a program, and it, group_vars and host_vars may name programs to connect with.
     """
-    if given is None or "," in given:
+    if given is None:
         return given
     path = os.path.abspath(given)
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
+        if "," in given:
+            return given
         raise UsageError(f"--inventory {given}: no such file")
     beside = path if os.path.isdir(path) else os.path.dirname(path)
-    places = [path, *_below(path)]
-    for name in ("group_vars", "host_vars"):
-        places += _below(os.path.join(beside, name))
-    if why := next((why for why in map(weak, places) if why), ""):
+    folders = [one for one in (path, f"{beside}/group_vars", f"{beside}/host_vars") if os.path.isdir(one)]
+    places = [path, *folders, *(place for one in folders for place in doubtful_below(one, set()))]
+    files = [path, *(one.path for one in entries(path))]
+    programs = [one for one in files if os.path.isfile(one) and os.access(one, os.X_OK)]
+    if why := next(filter(None, (*map(weak, places), *map(refusal, programs))), ""):
         raise UsageError(f"--inventory {given}: {why}, and root runs no code of others")
     return path
-
-
-def _below(folder: str) -> list[str]:
-    """A folder that is there and what lies in it."""
-    found = [folder] if os.path.isdir(folder) else []
-    for above, folders, files in os.walk(folder):
-        found += [os.path.join(above, name) for name in (*folders, *files)]
-        if len(found) > _MOST_FILES:
-            raise UsageError(f"{folder}: more than {_MOST_FILES} files")
-    return found

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -60,8 +63,8 @@ def test_each_engine_ends_a_node_that_hangs_on_the_node_itself(engine: FetchName
 
 
 def test_the_whole_run_ends_by_rounds_of_nodes() -> None:
-    assert replace(_ASKING, limit_s=60, at_once=2).whole_s() == 2 * 70 + 30
-    assert replace(_ASKING, limit_s=60, at_once=64).whole_s() == 70 + 30
+    assert replace(_ASKING, limit_s=60, at_once=2).whole_s() == 2 * 75 + 30
+    assert replace(_ASKING, limit_s=60, at_once=64).whole_s() == 75 + 30
 
 
 def test_slurm_says_which_task_and_the_file_of_hosts_which_node() -> None:
@@ -84,9 +87,33 @@ def test_a_node_is_who_the_engine_says(engine: FetchName) -> None:
     assert plan.record_part('gpu01: {"a": "gpu02: {"}\n') == ("gpu01", '{"a": "gpu02: {"}\n')
     assert plan.record_part("gpu9: {}\n") is None
     assert plan.record_part("no name\n") is None
-    ssh = shlex.split(plan.argv[-1]) if engine == "clush" else list(plan.argv)
+    words = shlex.split(plan.argv[-1])
+    ssh = words[words.index("ssh") : words.index("3>&-")]
     assert ssh[-2:] == ["--node", "%h"]
-    assert ssh[ssh.index("ssh") : ssh.index("%h")] == ["ssh", "-x", "-n", "-oBatchMode=yes", "-oConnectTimeout=10"]
+    lent_nothing = ["-a", "-k", "-x", "-oClearAllForwardings=yes"]
+    assert ssh[: ssh.index("%h")] == ["ssh", *lent_nothing, "-T", "-n", "-oBatchMode=yes", "-oConnectTimeout=10"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "out", "err"),
+    [
+        ("printf '{\"a\": 1}\\n'; echo no >&2; exit 3", 3, b'{"a": 1}\n\n', b"no\n\n"),
+        ("printf 'x\\000\\ngpu02: {}'; printf 'n\\000o' >&2", 0, b"x\ngpu02: {}\n", b"no\n"),
+        ("exec head -c 3000000 /dev/zero | tr '\\000' x", 141, b"x" * 1049600 + b"\n", b"\n"),
+        ("head -c 3000000 /dev/zero | tr '\\000' x >&2", 0, b"\n", b"x" * 8192 + b"\n"),
+    ],
+)
+def test_what_a_node_sends_is_bounded_and_ends_with_a_line(
+    body: str, status: int, out: bytes, err: bytes, tmp_path: Path
+) -> None:
+    """Before an engine sees it: clush holds a line of any length, pdsh joins one without an end to that of another."""
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\n{body}\n")
+    (tmp_path / "ssh").chmod(0o700)
+    for engine in ("clush", "pdsh"):
+        line = fetch_plan(engine, _ASKING, "/run/f").argv[-1]
+        path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        done = subprocess.run(["sh", "-c", line], capture_output=True, env=path, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (status, out, err)
 
 
 def test_complaints_as_the_engines_word_them() -> None:
@@ -126,4 +153,6 @@ def test_the_play_is_one_that_writes_a_file_for_each_node() -> None:
     assert first["ansible.builtin.raw"].endswith("--node {{ inventory_hostname }}")
     assert second["ansible.builtin.copy"]["dest"] == "/run/f/records/{{ inventory_hostname }}.json"
     assert plan.argv[:3] == ("ansible-playbook", "-i", "gpu02,gpu01,login,")
+    assert ("ANSIBLE_SSH_EXTRA_ARGS", "-a -k -x -oClearAllForwardings=yes") in plan.environment
+    assert plan.memory_bytes == 1 << 30
     assert "-i site.ini" in " ".join(fetch_plan("ansible", replace(_ASKING, inventory="site.ini"), "/run/f").argv)

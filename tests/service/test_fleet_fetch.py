@@ -17,6 +17,7 @@ from rocdoctor.fleet import fetching
 from rocdoctor.fleet.fetching import Asking, FetchName
 from rocdoctor.fleet.record import as_data
 from rocdoctor.fleet.store import Batch
+from rocdoctor.host.live.program_lines import program_lines
 from rocdoctor.service import fleet_fetch
 from rocdoctor.service.errors import UsageError
 from tests.fleet.kit import node
@@ -155,8 +156,9 @@ def test_an_engine_that_closes_its_output_and_lives_on(ask: Engine) -> None:
     assert sorted(batch.records) == ["n1"], "what came counts"
 
 
-def test_a_node_that_says_nothing_without_end_costs_itself(ask: Engine) -> None:
-    batch = ask("srun", "yes '0: ' | head -n 2000000; fold -b -w 1024 n1 | sed 's/^/1: /'", ("n0", "n1"))
+def test_a_node_that_says_nothing_without_end_costs_itself(ask: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet_fetch, "MOST_BYTES", 20_000)
+    batch = ask("srun", "yes '0: ' | head -n 40000; fold -b -w 1024 n1 | sed 's/^/1: /'", ("n0", "n1"))
     assert sorted(batch.records) == ["n1"]
     assert batch.problems == {"n0": "not a JSON text"}
 
@@ -177,15 +179,39 @@ def test_the_inventory_is_found_from_where_the_engine_starts(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
-@pytest.mark.parametrize("place", ["hosts.ini", "group_vars/all.yml", "host_vars/n0/deep.yml"])
+@pytest.mark.parametrize(
+    "place", ["hosts,ini", "group_vars/all.yml", "host_vars/n0/deep.yml", "group_vars/x/aside.yml"]
+)
 def test_root_takes_no_inventory_that_others_may_change(ask: Engine, tmp_path: Path, place: str) -> None:
+    """The name of a file may have a comma, as a list of hosts has, and folders may be links."""
     site = tmp_path / "site"
-    for name in ("hosts.ini", "group_vars/all.yml", "host_vars/n0/deep.yml"):
+    (site / "group_vars").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (site / "group_vars/x").symlink_to(tmp_path / "elsewhere")
+    for name in ("hosts,ini", "group_vars/all.yml", "host_vars/n0/deep.yml", "group_vars/x/aside.yml"):
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text("")
     os.chown(site / place, 12345, 12345)
     with pytest.raises(UsageError, match="root runs no code of others"):
-        ask("ansible", "true", inventory=str(site / "hosts.ini"))
+        ask("ansible", "true", inventory=str(site / "hosts,ini"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+def test_root_runs_no_inventory_that_a_program_of_others_reads(ask: Engine, tmp_path: Path) -> None:
+    theirs, script = tmp_path / "theirs", tmp_path / "hosts"
+    theirs.write_text("#!/bin/sh\n")
+    theirs.chmod(0o755)
+    os.chown(theirs, 12345, 12345)
+    script.write_text(f"#!{theirs}\n")
+    script.chmod(0o755)
+    with pytest.raises(UsageError, match="root runs no code of others"):
+        ask("ansible", "true", inventory=str(script))
+
+
+def test_an_engine_has_no_more_memory_than_it_may() -> None:
+    script = 'while [ "$(ulimit -v)" = unlimited ]; do :; done; ulimit -v'
+    found = list(program_lines(["sh", "-c", script], {}, 10.0, 100, 1 << 30))
+    assert [one.text for one in found] == [b"1048576\n", b"0"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
@@ -215,7 +241,7 @@ def test_the_command_judges_what_came(
     assert run(["fleet", "run", store, "n[0-2]", "--on", "clush"]) == 0
     told = capsys.readouterr()
     assert told.out == "3 of 3 nodes reported: nothing to do.\n"
-    assert told.err.startswith("+ clush --worker=exec -S -w 'n[0-2]' -f 64 -u 70 'ssh -x -n ")
+    assert told.err.startswith("+ clush --worker=exec -S -w 'n[0-2]' -f 64 -u 75 'exec 4>&1; ")
     ask("clush", "true")
     assert run(["fleet", "run", store, "n[0-2]", "--on", "clush", "--json"]) == 1, "nobody answered"
     assert json.loads(capsys.readouterr().out)["counts"]["unknown"] == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import select
 import subprocess
 import time
@@ -26,13 +27,20 @@ class ProgramLine(NamedTuple):
     cut: bool = False
 
 
-def program_lines(argv: list[str], environment: Mapping[str, str], limit_s: float, most: int) -> Iterator[ProgramLine]:
+def program_lines(
+    argv: list[str], environment: Mapping[str, str], limit_s: float, most: int, memory_bytes: int = 0
+) -> Iterator[ProgramLine]:
     """Run a program and give its lines, at most ``most`` bytes of each; last an ``end``.
+
+    ``memory_bytes``: what it and each process that it starts may have; 0: as much as there is.
 
     The text of the end is its exit status, or nothing where it was still running after ``limit_s`` seconds. When the
     caller stops asking, the program is ended too. Raises OSError where it cannot be started.
     """
     with running(argv, environment) as child:
+        if memory_bytes:
+            with contextlib.suppress(OSError):  # it has ended
+                resource.prlimit(child.pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
         assert child.stdout is not None
         assert child.stderr is not None
         ends = dict(zip((child.stdout.fileno(), child.stderr.fileno()), _NAMES, strict=True))

@@ -15,6 +15,12 @@ _MOST_BYTES = 4 << 20
 # (ManageIQ/kubeclient pull 375, both read 2026-11-24).
 _FOLDERS = regex(r"(?im)^[ \t]{0,40}PluginDir[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})")
 _INCLUDED = regex(r"(?im)^[ \t]{0,40}Include[ \t]{1,40}(/[^\s#]{1,4000})")
+# What srun itself runs, and where its plug-ins stand: slurm.conf(5) of Slurm 22.05; a line of plugstack.conf, spank(7)
+# (slurm.schedmd.com/spank.html, both read 2026-11-28).
+_STARTED = regex(
+    r"(?im)^[ \t]{0,40}(?:Srun(?:Prolog|Epilog)|PlugStackConfig)[ \t]{0,40}=[ \t]{0,40}[\"']?(/[^\s\"'#]{1,4000})"
+)
+_PLUGGED = regex(r"(?m)^[ \t]{0,40}(?:required|optional)[ \t]{1,40}(/[^\s#]{1,4000})")
 # Keys of ansible.cfg that name folders of plug-ins, programs and inventories (ansible/ansible of core 2.19,
 # lib/ansible/config/base.yml, types path, pathspec and pathlist, read 2026-11-28); ~ is root's home, which root alone
 # can change.
@@ -23,6 +29,9 @@ _ANSIBLE = regex(
     r"|\w{0,40}(?:_plugins|_password_file|connection_path|executable))[ \t]{0,40}[=:][ \t]{0,40}"
     r"([^\s#;][^\n#;]{0,4000})"
 )
+# Options of ssh and its like, which may name programs (ProxyCommand, -F).
+_ARGUMENTS = regex(r"(?im)^[ \t]{0,8}\w{0,40}_args[ \t]{0,40}[=:][ \t]{0,40}([^\n]{1,4000})")
+_ABSOLUTE = regex(r"(?<![\w.~%/-])/[^\s\"',;=]{1,4000}")
 _COMMAND = regex(r"[\"']?\bcommand[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
 
 
@@ -35,7 +44,10 @@ def code_of(path: str) -> Iterator[str]:
         return
     for folders in _FOLDERS.findall(text):
         yield from (one for one in folders.split(":") if os.path.isabs(one))
-    yield from _INCLUDED.findall(text)
+    for pattern in (_INCLUDED, _STARTED, _PLUGGED):
+        yield from pattern.findall(text)
+    for value in _ARGUMENTS.findall(text):
+        yield from (one for one in _ABSOLUTE.findall(value) if one != os.devnull)
     for value in _ANSIBLE.findall(text):
         for place in filter(None, (one.strip().strip("\"'") for part in value.split(":") for one in part.split(","))):
             if not place.startswith(("~", "{{")):

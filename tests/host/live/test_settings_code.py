@@ -16,6 +16,12 @@ from rocdoctor.host.live.settings_code import code_of, named_code
         ("ClusterName=x\nplugindir = /usr/lib/slurm:/opt/ours\n#PluginDir=/no\n", ["/usr/lib/slurm", "/opt/ours"]),
         ("SlurmUser=slurm\nStateSaveLocation=/var/spool/slurm\n", []),
         ("include /etc/s.d/more.conf\nInclude here.conf\n", ["/etc/s.d/more.conf"]),
+        ("SrunProlog=/opt/p\nTaskProlog=/no\nPlugStackConfig = /opt/plugs.conf\n", ["/opt/p", "/opt/plugs.conf"]),
+        ("optional /opt/x.so a=/no\nrequired y.so\n# required /no.so\n", ["/opt/x.so"]),
+        (
+            "ssh_args = -F /opt/c -o ProxyCommand='/opt/p %h' -o UserKnownHostsFile=/dev/null -o ControlPath=~/.a/%h\n",
+            ["/opt/c", "/opt/p"],
+        ),
         ("users:\n- user:\n    exec:\n      command: /opt/login\n      args: [/tmp/x]\n", ["/opt/login"]),
         ("users:\n- user:\n    exec:\n      command: ./login\n", ["HERE/./login"]),
         ("users:\n- user: {exec: {command: aws}, client-key: /home/u/key}\n", []),
