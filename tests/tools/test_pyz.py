@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from rocdoctor import __version__
+from rocdoctor.host.live import trust
+from rocdoctor.host.live.user_mounts import UserMounts
 from tests.waiting import until
 from tools.pyz import build, start
 
@@ -110,37 +112,45 @@ def test_what_another_put_there_is_not_run(archive: Path, tmp_path: Path) -> Non
     assert "planted" not in _run(archive, cache, "--version", folder=str(tmp_path / "temporary")).stdout
 
 
-@pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What stands in for /proc/self/mountinfo."""
-    path = tmp_path / "mountinfo"
-    usual = open
-
-    def opened(asked: object, *more: object, **named: object) -> object:
-        return usual(path if asked == "/proc/self/mountinfo" else asked, *more, **named)  # type: ignore[call-overload]
-
-    monkeypatch.setattr("builtins.open", opened)
-    monkeypatch.setattr("os.lstat", lambda path: os.stat("/dev/null" if path == "/" else path))
-    return path
-
-
-def test_a_file_system_that_a_user_mounted_is_no_safe_place(tmp_path: Path, told: Path) -> None:
-    """It may claim that all in it is root's: FUSE with allow_other."""
-    number = tmp_path.stat().st_dev
-    here, elsewhere = (f"{os.major(one)}:{os.minor(one)}" for one in (number, number + 1))
-    for device, user, expected in ((here, "4711", {number}), (here, "0", set()), (elsewhere, "4711", {number + 1})):
-        told.write_text(
-            f"40 21 {device} / /m rw,nosuid - fuse.x x rw,user_id={user},allow_other\n21 1 8:2 / / rw - ext4 a rw\n"
-        )
-        assert start._of_users() == expected
+@pytest.mark.parametrize(
+    "mounted",
+    [
+        "/m rw,nosuid - fuse.x x rw,user_id=4711,allow_other",
+        "/run/media/bea/disk rw,nosuid,nodev - ext4 /dev/sdb1 rw",
+    ],
+)
+def test_what_users_mounted_is_no_safe_place(mounted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may claim that all in it is root's: the one rule for that is asked, as it stands in the archive."""
+    if os.geteuid():
+        pytest.skip("a disk of one's own is as good as a home")
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    told, number = tmp_path / "mountinfo", folder.stat().st_dev
+    for device, expected in ((number + 1, True), (number, False)):
+        told.write_text(f"21 1 0:9999 / / rw - ext4 a rw\n40 21 {os.major(device)}:{os.minor(device)} / {mounted}\n")
+        monkeypatch.setattr(trust, "_mounts", UserMounts(str(told)))
+        assert start._trusted(str(folder)) is expected
 
 
-@pytest.mark.parametrize("name", ["a\rb", "a\x0bb", "a\u2028b", "a\r1 2 shared:1 b"])
-def test_no_name_of_a_mount_point_hides_it_or_stops_anybody(told: Path, name: str) -> None:
-    odd = "1 2 shared:1 / /m rw - fuse x rw,user_id=4711\n1 2 3 / /m rw - fuse x rw,user_id=4711\n"
-    line = f"40 21 0:4711 / /{name} rw,nosuid shared:1 - fuse.x x rw,user_id=4711,allow_other\n"
-    told.write_bytes((odd + line).encode())
-    assert start._of_users() == {os.makedev(0, 4711)}
+def test_a_file_and_a_link_are_no_folders(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("/")
+    assert [start._trusted(str(tmp_path / name)) for name in ("file", "link", "gone")] == [False] * 3
+
+
+def test_nothing_that_judges_stays_from_the_archive(archive: Path, tmp_path: Path) -> None:
+    """Tables are found beside the modules."""
+    program = (
+        "import runpy, sys; sys.argv[1:] = ['--version']\n"
+        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "found = [one.__file__ for name, one in sys.modules.items() if name.startswith('rocdoctor')]\n"
+        "print(*{'.pyz' in one for one in found})"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "TMPDIR": "/nowhere"}
+    words = [*_BARE, "-c", f"import sys; sys.argv = [{str(archive)!r}]; sys.path.insert(0, ''); {program}"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert done.stdout.split()[-1:] == ["False"], done.stdout + done.stderr
 
 
 def test_no_room_is_told_in_a_sentence(archive: Path, tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ class Disk:
     def lstat(self, path: str) -> Status:
         """As ``os.lstat``, with the owner of the file system where a user mounted it."""
         status = os.lstat(path)
-        user = _mounts.user(status, path)
-        return status if user is None else _Claimed(status.st_mode, user, status.st_gid)
+        user = owner_of(status, path)
+        return status if user == status.st_uid else _Claimed(status.st_mode, user, status.st_gid)
 
     def readlink(self, path: str) -> str:
         """As ``os.readlink``."""
