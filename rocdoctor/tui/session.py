@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 from textual.reactive import reactive
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.model.printable import clean
 from rocdoctor.tui.config import Config
 from rocdoctor.tui.look import Look
 
@@ -64,6 +65,10 @@ class Session(App[None]):
     async def show_answer(self, question: str) -> None:
         """Go to the whole answer to a question, as a bundle would hold it."""
         raise NotImplementedError
+
+    def notify(self, message: str, **named: Any) -> None:
+        """As Textual has it; nothing of the message drives the terminal."""
+        super().notify(clean(message), **named)
 
     def action_earlier(self) -> None:
         """Return to the evidence that was open before."""

@@ -2,21 +2,26 @@
 
 psutil walks over the processes and tells how old each is. The open files are read here: psutil lists regular files
 alone. A name is that of the kernel: the whole of it would need the command line, whose reading waits for a process
-that hangs in the kernel.
+that hangs in the kernel. In a name space of its own a process has files of any name at any place, so a node counts
+where a device is behind it; what gives no answer to that is none, since the devices of GPUs need no server.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live.processes import held
+from rocdoctor.host.live.patience import each_within
+from rocdoctor.host.live.processes import open_nodes
 from rocdoctor.model.lazy_re import regex
 
 _GPU_NODE = regex(r"/dev/(?:kfd|dxg|dri/renderD[0-9]{1,5}|nvidia[0-9]{1,4})\Z")
 _MAX_HOLDERS = 256
+_LOOK_S = 0.2
 
 
 def answer_holders(question: str) -> Answer:
@@ -38,8 +43,8 @@ def _lines() -> Iterator[str]:
             continue
         folder = Path("/proc", str(process.pid))
         try:
-            nodes = [path for path in held(folder) if _GPU_NODE.match(path)]
-            if nodes and found < _MAX_HOLDERS:
+            nodes = _devices(open_nodes(folder)) if found < _MAX_HOLDERS else []
+            if nodes:
                 found += 1
                 age_s = max(0, int(time.time() - process.create_time()))
                 name = " ".join((folder / "comm").read_text(errors="replace").split()) or "-"
@@ -50,3 +55,18 @@ def _lines() -> Iterator[str]:
             continue
     if hidden:
         yield f"hidden {hidden}"
+
+
+def _devices(opened: Mapping[str, Sequence[str]]) -> list[str]:
+    """Those that are nodes of GPUs, and devices."""
+    named = {node: links for node, links in sorted(opened.items()) if _GPU_NODE.match(node)}
+    links = [link for each in named.values() for link in each]
+    real = {link for link, device in zip(links, each_within(_LOOK_S, links, _is_device), strict=True) if device}
+    return [node for node, each in named.items() if not real.isdisjoint(each)]
+
+
+def _is_device(link: str) -> bool:
+    try:
+        return stat.S_ISCHR(os.stat(link).st_mode)
+    except OSError:  # closed meanwhile
+        return False

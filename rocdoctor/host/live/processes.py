@@ -69,7 +69,12 @@ def _text(path: Path) -> str:
 
 def held(folder: Path) -> Iterator[str]:
     """Device nodes among the open files: the link is read, the file behind it never touched."""
-    found: set[str] = set()
+    yield from sorted(open_nodes(folder))[:256]
+
+
+def open_nodes(folder: Path) -> dict[str, list[str]]:
+    """By what looks like a device node, the links that lead to it: a name space of a user's own has any name."""
+    found: dict[str, list[str]] = {}
     with os.scandir(folder / "fd") as entries:
         for count, entry in enumerate(entries):
             if count >= _MAX_FILES:
@@ -77,8 +82,8 @@ def held(folder: Path) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 target = os.readlink(entry.path)
                 if target.startswith("/dev/") and not _COMMON.match(target):
-                    found.add(target)
-    yield from sorted(found)[:256]
+                    found.setdefault(target, []).append(entry.path)
+    return found
 
 
 def _threads(folder: Path) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,18 @@ def test_a_process_that_holds_a_node_is_told_but_not_our_own_tools(monkeypatch: 
             assert one.stdin is not None
             one.stdin.close()
             one.wait(30)
+
+
+def test_a_file_that_is_called_like_a_node_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user has a /dev of his own in a name space, and would stand there with every GPU."""
+    files = {name: tmp_path / name for name in ("kfd", "null")}
+    files["kfd"].write_text("")
+    files["null"].symlink_to("/dev/null")
+    os.mkfifo(tmp_path / "waits")
+    opened = {"/dev/kfd": ["/nowhere", str(files["kfd"]), str(tmp_path / "waits")], "/dev/sda": [str(files["null"])]}
+    assert gpu_holders._devices(opened) == []
+    opened["/dev/kfd"].append(str(files["null"]))
+    assert gpu_holders._devices(opened) == ["/dev/kfd"]
 
 
 def test_the_walk_over_all_processes_keeps_its_time_where_something_else_hung() -> None:
