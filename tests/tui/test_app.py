@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from rocdoctor.tui.app import RocdoctorApp
@@ -42,3 +43,10 @@ def test_q_leaves() -> None:
         return not app.is_running
 
     assert driven(fixture_host("rx6700xt-override"), leave)
+
+
+def test_no_message_drives_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(App, "notify", lambda self, message, **named: told.append(message))
+    RocdoctorApp.notify(RocdoctorApp.__new__(RocdoctorApp), "no answer to: a\x1b]52;c;eA==\x07b\u202ec", markup=False)
+    assert told == ["no answer to: abc"]
