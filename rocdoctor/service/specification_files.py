@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,10 @@ def load_spec(name: str) -> Any:
     config = model.get("config") if isinstance(model, Mapping) else model
     if not isinstance(config, str) or not config.endswith(".json"):
         return spec
-    if Path(config).is_absolute() or ".." in Path(config).parts:
-        raise UsageError(f"{name}: its model's '{config[:200]}' lies elsewhere: put a copy of that file beside it")
     path = Path(name).parent / config
+    beside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(Path(name).parent))
+    if Path(config).is_absolute() or ".." in Path(config).parts or not beside:
+        raise UsageError(f"{name}: its model's '{config[:200]}' lies elsewhere: put a copy of that file beside it")
     read = _read(str(path), read_regular(path, _MOST_BYTES).decode("utf-8", errors="replace"))
     if not isinstance(read, Mapping):
         raise UsageError(f"{config}: no configuration of a model")

@@ -68,6 +68,21 @@ def test_a_model_in_another_folder_is_not_read(where: str, written: str, tmp_pat
         _loaded(tmp_path / "stranger", written.format(config))
 
 
+def test_no_link_of_a_stranger_leads_out_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "outside.json").write_text(json.dumps({**SIZES, "hidden_size": "secret"}))
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    (stranger / "config.json").symlink_to("../outside.json")
+    (stranger / "up").symlink_to("..")
+    for named in ("config.json", "up/outside.json"):
+        with pytest.raises(UsageError, match="lies elsewhere"):
+            _loaded(stranger, f"model: {named}")
+    (stranger / "own.json").write_text(json.dumps(SIZES))
+    (stranger / "config.json").unlink()
+    (stranger / "config.json").symlink_to("own.json")
+    assert _loaded(stranger, "model: config.json")["model"]["name"] == "stranger"
+
+
 def test_of_a_models_file_only_what_plans_are_made_from_is_taken(tmp_path: Path) -> None:
     (tmp_path / "tiny").mkdir()
     told = {**SIZES, "token": "secret", "_name_or_path": "/home/alice/tiny", "text_config": {"head_dim": 64, "x": "y"}}
