@@ -137,7 +137,7 @@ class _Run:
         if self.journal is None:
             self.journal = Journal.make(self.place.state, self.place.root)
             self.say(f"Backups and the list of changes: {self.journal.folder}")
-            output.line(f"   To undo: rocdoctor fix --undo {self.journal.folder}")
+            output.line(f"   To undo: {self.journal.back}")
         results = apply(work.steps, offer.check, self.place, self.journal)
         for one in results:
             self.say(one.said if one.ok else f"FAILED: {one.said}")
@@ -220,7 +220,7 @@ def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, FixWork | N
     else:
         run_.say("Nothing is left to you.", "")
     if run_.journal is not None:
-        output.line(f"\nTo undo what was applied: rocdoctor fix --undo {run_.journal.folder}")
+        output.line(f"\nTo undo what was applied: {run_.journal.back}")
 
 
 # -- undoing

@@ -23,6 +23,7 @@ from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import READING, read_opened
 from rocdoctor.host.live.trust import owner_of, privileged, weaknesses
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.repair.fixes.known_changes import is_kernel, is_startup, is_undoing
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.fixes.user_files import Refused, SeenFile, digest_of
@@ -95,6 +96,11 @@ class Folder:
             raise Refused(f"{path}: {error.strerror or error}, and nothing is changed without a copy") from None
 
 
+def undoing(folder: Path) -> ShellCommand:
+    """The command that takes back what was done with the copies in a folder."""
+    return shell("rocdoctor fix --undo {folder:path}", folder=str(folder))
+
+
 class Journal:
     """The list and the copies of one run."""
 
@@ -107,6 +113,11 @@ class Journal:
     def folder(self) -> Path:
         """Where it lies."""
         return self.kept.path
+
+    @property
+    def back(self) -> ShellCommand:
+        """The command that takes back what the list holds."""
+        return undoing(self.folder)
 
     @classmethod
     def make(cls, state: Path, root: Path) -> Journal:

@@ -11,6 +11,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.fixes.apply import Done
+from rocdoctor.repair.fixes.journal import undoing
 from rocdoctor.repair.fixes.target_machine import TargetMachine, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
 from rocdoctor.tui.background import Background
@@ -118,11 +119,11 @@ class Mending:
     def _carry_out(self, of: AppliedHere, prepared: Prepared, place: TargetMachine) -> None:
         def done(found: AppliedFix) -> None:
             text = results(found, "FAILED: ")
-            if found.undoable:
+            if found.undoable and found.folder is not None:
                 of.folder = found.folder
-                text.append(f"\nu takes it back; so does: rocdoctor fix --undo {found.folder}", style="not bold")
+                text.append(f"\nu takes it back; so does: {undoing(found.folder)}", style="not bold")
             elif found.folder is not None and not found.ok:
-                words = f"\nIf a step left something, this takes it back: rocdoctor fix --undo {found.folder}"
+                words = f"\nIf a step left something, this takes it back: {undoing(found.folder)}"
                 text.append(words, style="not bold")
             if found.ok:
                 then = clean(prepared.offer.verify)

@@ -21,7 +21,7 @@ from rocdoctor.cli.main import run
 from rocdoctor.model.change import Command, KernelValue, Unset, joining
 from rocdoctor.repair.fixes import journal as journal_module
 from rocdoctor.repair.fixes.apply import undo
-from rocdoctor.repair.fixes.journal import alone, opened
+from rocdoctor.repair.fixes.journal import alone, opened, undoing
 from rocdoctor.repair.fixes.known_changes import is_startup
 from rocdoctor.repair.fixes.target_machine import ProgramOutcome
 from rocdoctor.repair.fixes.user_files import Refused, look
@@ -430,3 +430,8 @@ def test_a_file_keeps_mode_and_group(scratch: Scratch) -> None:
     with pytest.raises(Refused, match="meanwhile"):
         put(seen, b"c")
     assert [one.name for one in scratch.home.iterdir() if one.name.startswith(".x")] == []
+
+
+def test_the_command_that_takes_back_names_its_folder_for_a_shell() -> None:
+    assert undoing(Path("/home/bea/state/20261128-1")) == "rocdoctor fix --undo /home/bea/state/20261128-1"
+    assert undoing(Path("/tmp/a b;reboot")) == "rocdoctor fix --undo '/tmp/a b;reboot'"

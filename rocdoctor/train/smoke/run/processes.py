@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rocdoctor.host.live.patience import each_within, within
+from rocdoctor.train.smoke.worker.device_choice import NUMBERS
 
 MARK = "ROCDOCTOR_SMOKE_RUN"
 
@@ -58,6 +59,7 @@ _LAUNCHER = frozenset(
         "MASTER_PORT",
         "TORCH_DISTRIBUTED_DEBUG",
         "ROCDOCTOR_SMOKE_KEY",  # which no rank needs
+        NUMBERS,  # which the runner chooses
     )
 )
 

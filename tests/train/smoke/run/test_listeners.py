@@ -91,3 +91,8 @@ def test_torchrun_of_the_elastic_mode_listens_on_no_port() -> None:
     assert agents and ours  # something was seen: the store of the ranks, and gloo
     assert [command for _, command in ours if "torch.distributed.run" in command] == []
     assert all(" launched " in command for _, command in ours)
+
+
+def test_a_variable_that_the_runner_sets_is_not_taken_from_the_user(tmp_path: Path) -> None:
+    """A number of a GPU that is not there would look like a broken one."""
+    assert "ROCDOCTOR_SMOKE_GPUS" not in environment({"ROCDOCTOR_SMOKE_GPUS": "77"}, "mark", tmp_path)
