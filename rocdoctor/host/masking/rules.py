@@ -363,7 +363,7 @@ def line_spans(text: str, stems: Iterable[str], continued: bool = False) -> Iter
         at = low.find(stem)
         while at >= 0:
             end = low.find("\n", at) + 1 or len(low)
-            while continued and low.endswith(("\\\n", "\\\r\n"), at, end) and end - at < _MOST_CONTINUED:
+            while continued and end < min(len(low), at + _MOST_CONTINUED) and low.endswith(("\\\n", "\\\r\n"), at, end):
                 end = low.find("\n", end) + 1 or len(low)
             ends[low.rfind("\n", 0, at) + 1] = end
             at = low.find(stem, end)

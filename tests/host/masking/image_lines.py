@@ -97,4 +97,7 @@ CONTROLS: tuple[str, ...] = (
 CONTROL_BLOCKS: tuple[str, ...] = (
     "docker run --rm \\\n  rocm/pytorch:latest \\\n  python models/llama\ncat models/llama",
     "docker build -t train:1 .\ntar -t ours/theirs",
+    # the command goes on where the text ends
+    "docker run --rm \\\n",
+    "docker pull \\\r\n",
 )
