@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rocdoctor.host.masking.cells import LONGEST_HEAD
+from rocdoctor.host.masking.chosen import harmless
 from rocdoctor.host.masking.documents import is_aligned_head, is_head, mask_aligned, mask_columns
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, line_spans, load_tables
 from rocdoctor.host.masking.telling import VALUE_NAMES, looks_random, placeholder, strongest_kind
@@ -56,6 +57,7 @@ _PATH_NAME = regex(r".{0,80}(?:path|file|dir|folder|directory)")
 _MOST_LINES = 40
 _MOST_FIELDS = 12
 _LONGEST_LINE = 200
+_WORD = regex(r"[A-Za-z0-9][\w!#$%^&*?+.-]{5,60}")
 _MOST_BEHIND = 20  # signs of a name behind the word that tells
 _NOWHERE = (0, 0)
 
@@ -122,6 +124,9 @@ def _opening(line: str) -> _Opening | None:
 
 def _values(text: str, at: int, opening: _Opening) -> Iterator[tuple[int, int]]:
     """Where secrets stand in the lines below a name."""
+    if (alone := _alone(text, at, opening)) is not None:
+        yield alone
+        return
     for number in range(_MOST_LINES):
         stop = _line_end(text, at)
         span = _below(text[at:stop], opening, first=number == 0)
@@ -132,6 +137,21 @@ def _values(text: str, at: int, opening: _Opening) -> Iterator[tuple[int, int]]:
         at = stop + 1
         if at > len(text):
             break
+
+
+def _alone(text: str, at: int, opening: _Opening) -> tuple[int, int] | None:
+    """Where one word stands by itself below ``password:``, before nothing, an empty line or another name."""
+    if opening.kind != "strong" or opening.opener != ":" or opening.flag or opening.path:
+        return None
+    stop = _line_end(text, at)
+    if not text[at:stop].strip():  # one empty line
+        at, stop = stop + 1, _line_end(text, stop + 1)
+    after = text[stop + 1 : _line_end(text, stop + 1)].strip()
+    word = text[at:stop].strip()
+    if not _WORD.fullmatch(word) or harmless(word) or (after and not after.endswith(":")):
+        return None
+    begin = text.index(word, at)
+    return begin, begin + len(word)
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,8 @@ KEY_REST = regex(r"[\w.-]{0,40}", re.ASCII)
 VALUE_NAMES = frozenset(("value", "values", "val", "v", "default", "content", "contents", "plaintext", "secretstring"))
 NAME_OF_VARIABLE = regex(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*")
 _PLACEHOLDER = regex(
-    r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|not|required|optional|enabled|disabled|redacted|"
+    r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|"
+    r"not(?: (?:set|found|given|configured|needed|required))?|required|optional|enabled|disabled|redacted|"
     r"empty|missing|invalid|expired|str|string|bytes|\d{1,6}|[*x.-]+|\$[A-Za-z_{(]?[\w.:}?@)-]{0,80}|\$\{\{.*|%\w+%|\{\{.*|"
     r"%[-\d]{0,4}[sdvqr](?:\\\\[nrt]){0,3}|\{|\[|\(|\||>|<.*>|<<[-~]?[\"']?\w{1,40}[\"']?|inherit)[,;)\]}]*",
     re.IGNORECASE | re.DOTALL,

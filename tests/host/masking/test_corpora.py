@@ -25,6 +25,7 @@ from tests.host.masking import (
     image_lines,
     people_lines,
     prompted_lines,
+    recount_lines,
     secret_lines,
     site_lines,
     system_controls,
@@ -42,6 +43,7 @@ HIDDEN = {
     "beside": beside_lines.LINES,
     "further": further_lines.LINES,
     "sites": site_lines.LINES,
+    "recount": recount_lines.LINES,
 }
 BLOCKS = {
     "blocks of secrets": secret_lines.BLOCKS,
@@ -51,6 +53,7 @@ BLOCKS = {
     "blocks beside": beside_lines.BLOCKS,
     "further blocks": further_lines.BLOCKS,
     "prompted blocks": prompted_lines.BLOCKS,
+    "recounted blocks": recount_lines.BLOCKS,
 }
 # And what hides nothing.
 CONTROLS = {
@@ -59,6 +62,7 @@ CONTROLS = {
     "words": telling_words.LINES,
     "beside": beside_controls.LINES,
     "system": system_controls.LINES,
+    "recount": recount_lines.CONTROLS,
 }
 CONTROL_BLOCKS = {
     "blocks": control_lines.BLOCKS,
@@ -67,6 +71,7 @@ CONTROL_BLOCKS = {
     "blocks beside": beside_controls.BLOCKS,
     "blocks of the system": system_controls.BLOCKS,
     "prompted blocks": prompted_lines.CONTROLS,
+    "recounted blocks": recount_lines.CONTROL_BLOCKS,
 }
 ALL_HIDDEN = [one for lines in HIDDEN.values() for one in lines]
 ALL_CONTROLS = [line for lines in CONTROLS.values() for line in lines]
