@@ -38,6 +38,8 @@ _ADVICE = regex(
     r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
     r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
     r"|errors? (?:like|such as)"
+    r"|(?<!it )(?<!i )(?:may|might) (?:raise|throw|print|show|report|produce|give|fail with)(?: an?)?"
+    r"(?=\W{1,3}[\w.:]{0,40} ?\Z)|fix(?:es|ed)(?=[ ]{1,2}[\"\u201c`][^\"\u201d`]{0,60}\Z)"
     r"|(?:rows?|columns?|sections?|pages?|entr(?:y|ies)|meanings?|descriptions?) (?:of|for|on|about)"
     r"|(?:is|are|was) (?:it safe to )?(?:catch|handl|ignor|suppress)(?:e|ing)?"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
@@ -52,7 +54,8 @@ _ABSENT = regex(
 )
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
 _ADVICE_LINE = regex(
-    r"\s{0,8}(?:[-*+]\s{1,3}\[?(?:[\w./-]{1,60})?#\d{1,7}\]?(?:\(\S{1,200}\))?[: -]{1,4}[Ff]ix(?:e[sd])?\b|"
+    r"\s{0,8}(?:[-*+]\s{1,3}\[[ xX]\]\s|"
+    r"[-*+]\s{1,3}\[?(?:[\w./-]{1,60})?#\d{1,7}\]?(?:\(\S{1,200}\))?[: -]{1,4}[Ff]ix(?:e[sd])?\b|"
     r"(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
     r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
     r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b(?<!I )(?<!we )"

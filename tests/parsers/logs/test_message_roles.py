@@ -45,6 +45,9 @@ def role(text: str, kind: str) -> str:
         ("It runs without any kind of CUDA error: out of memory", "out-of-memory"),
         ("I don't see the CUDA error: out of memory here", "out-of-memory"),
         ('The error "CUDA error: out of memory" is fixed in 2.4.', "out-of-memory"),
+        ('Release notes 2.9: fixed "CUDA error: out of memory" on small cards.', "out-of-memory"),
+        ("- [x] handle `CUDA error: out of memory` in the loader", "out-of-memory"),
+        ("Warning: this example may raise `RuntimeError: CUDA error: out of memory` here.", "out-of-memory"),
         ('The message "CUDA error: out of memory in a graph" was resolved.', "out-of-memory"),
     ],
 )
@@ -71,6 +74,8 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ("an unexpected thing: CUDA error: out of memory", "out-of-memory"),
         ('My "CUDA error: out of memory" is fixed by a restart for an hour only.', "out-of-memory"),
         ('It ends with "CUDA error: out of memory", and all else is fixed.', "out-of-memory"),
+        ('I fixed my path, still "CUDA error: out of memory".', "out-of-memory"),
+        ("It may raise `CUDA error: out of memory` at any step here.", "out-of-memory"),
         ("The fix for the other problem did not help: CUDA error: out of memory", "out-of-memory"),
     ],
 )
