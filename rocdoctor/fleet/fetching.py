@@ -184,7 +184,7 @@ def _pdsh(asking: Asking, folder: str) -> FetchPlan:
 
 # It holds five times what a node prints; a process of its own that has no more fails alone, and so does its node (tried
 # with ansible-core 2.19 on 2026-11-28).
-_MOST_OF_ANSIBLE = 1 << 30
+_MOST_OF_ANSIBLE = 2 << 30
 
 _PLAY = """\
 # Written by rocdoctor: each node records itself, and what it prints comes into a file of its name here.

@@ -35,7 +35,7 @@ def run_engine(argv: list[str]) -> Answer:
     for name in {name for one in ENGINES.values() for name in one.settings}:
         value = os.environ.get(name, "")
         for path in filter(None, value.split(os.pathsep)):  # it names code: plugins, programs that log kubectl in
-            if why := weak(os.path.abspath(path)) or named_code(os.path.abspath(path), weak):
+            if why := weak(os.path.abspath(path)) or named_code(os.path.abspath(path)):
                 return Answer(argv[0], "absent", note=f"${name}: {why}, and root runs no code of others")
         if value:
             environment[name] = value

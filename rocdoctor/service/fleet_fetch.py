@@ -122,7 +122,7 @@ def _environment(plan: FetchPlan) -> Mapping[str, str]:
         value = os.environ.get(name, "")
         if name in _SETTINGS and value:
             value = os.path.abspath(value)  # engines start elsewhere
-            if why := weak(value) or named_code(value, weak):
+            if why := weak(value) or named_code(value):
                 raise UsageError(f"${name}: {why}, and root runs no code of others")
         if value:
             found[name] = value

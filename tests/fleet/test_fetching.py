@@ -154,5 +154,5 @@ def test_the_play_is_one_that_writes_a_file_for_each_node() -> None:
     assert second["ansible.builtin.copy"]["dest"] == "/run/f/records/{{ inventory_hostname }}.json"
     assert plan.argv[:3] == ("ansible-playbook", "-i", "gpu02,gpu01,login,")
     assert ("ANSIBLE_SSH_EXTRA_ARGS", "-a -k -x -oClearAllForwardings=yes") in plan.environment
-    assert plan.memory_bytes == 1 << 30
+    assert plan.memory_bytes == 2 << 30
     assert "-i site.ini" in " ".join(fetch_plan("ansible", replace(_ASKING, inventory="site.ini"), "/run/f").argv)

@@ -233,6 +233,18 @@ def test_root_takes_no_settings_that_name_code_of_others(
         ask("ansible", "true")
 
 
+def test_settings_may_name_what_is_not_there(ask: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As usual lists of folders do: /usr/share/ansible/roles:/etc/ansible/roles."""
+    settings = tmp_path / "ansible.cfg"
+    settings.write_text(f"[defaults]\nroles_path = /usr/share/no-such-ansible/roles:{tmp_path}/none\n")
+    monkeypatch.setenv("ANSIBLE_CONFIG", str(settings))
+    assert ask("ansible", "echo 'fatal: [n0]: FAILED! => {}'").problems
+    settings.write_text("[defaults]\nroles_path = /tmp/no-such-folder-of-mine\n")
+    if os.geteuid() == 0:
+        with pytest.raises(UsageError, match="can be made by everybody"):
+            ask("ansible", "true")
+
+
 def test_the_command_judges_what_came(
     ask: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

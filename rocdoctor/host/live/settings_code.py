@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from rocdoctor.host.live.regular_files import open_regular
+from rocdoctor.host.live.trust import weak
 from rocdoctor.model.lazy_re import regex
 
 _MOST_BYTES = 4 << 20
@@ -32,6 +34,7 @@ _ANSIBLE = regex(
 # Options of ssh and its like, which may name programs (ProxyCommand, -F).
 _ARGUMENTS = regex(r"(?im)^[ \t]{0,8}\w{0,40}_args[ \t]{0,40}[=:][ \t]{0,40}([^\n]{1,4000})")
 _ABSOLUTE = regex(r"(?<![\w.~%/-])/[^\s\"',;=]{1,4000}")
+_WEAK = partial(weak, missing_ok=True)
 _COMMAND = regex(r"[\"']?\bcommand[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
 
 
@@ -57,6 +60,9 @@ def code_of(path: str) -> Iterator[str]:
             yield os.path.join(os.path.dirname(path), command)
 
 
-def named_code(path: str, weak: Callable[[str], str]) -> str:
-    """Why the code that settings name is not root's alone, as ``weak`` words it; "" where it is, or names none."""
-    return next((why for why in map(weak, code_of(path)) if why), "")
+def named_code(path: str, judge: Callable[[str], str] = _WEAK) -> str:
+    """Why the code that settings name is not root's alone, as ``judge`` words it; "" where it is, or names none.
+
+    What is not there is nobody's code, as long as nobody else can make it.
+    """
+    return next((why for why in map(judge, code_of(path)) if why), "")

@@ -233,12 +233,15 @@ def _writers(path: str, status: Status, disk: Disk) -> str:
     return f"group {gid}"
 
 
-def weak(path: str) -> str:
-    """Why root runs nothing there, as a short sentence; "" where root alone can change it, or where we are not root."""
+def weak(path: str, missing_ok: bool = False) -> str:
+    """Why root runs nothing there, as a short sentence; "" where root alone can change it, or where we are not root.
+
+    ``missing_ok``: as of ``weaknesses``.
+    """
     if not privileged():
         return ""
     try:
-        found = weaknesses(path)
+        found = weaknesses(path, missing_ok=missing_ok)
     except OSError as error:
         return f"{path}: {error.strerror}"
     return str(found[0]) if found else ""
