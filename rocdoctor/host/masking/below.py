@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rocdoctor.host.masking.cells import LONGEST_HEAD
-from rocdoctor.host.masking.chosen import harmless
+from rocdoctor.host.masking.chosen import harmless, looks_chosen
 from rocdoctor.host.masking.documents import is_aligned_head, is_head, mask_aligned, mask_columns
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, line_spans, load_tables
 from rocdoctor.host.masking.telling import VALUE_NAMES, looks_random, placeholder, strongest_kind
@@ -151,6 +151,9 @@ def _alone(text: str, at: int, opening: _Opening) -> tuple[int, int] | None:
     if not _WORD.fullmatch(word) or harmless(word) or (after and not after.endswith(":")):
         return None
     begin = text.index(word, at)
+    # What is found is replaced wherever it stands: a word that the text needs elsewhere may be a technical one.
+    if not looks_chosen(word) and (text.find(word) != begin or text.find(word, begin + 1) >= 0):
+        return None
     return begin, begin + len(word)
 
 

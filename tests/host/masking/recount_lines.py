@@ -59,4 +59,5 @@ CONTROL_BLOCKS: tuple[str, ...] = (
     "password:\n  required",
     "Password:\n\nGPU 0 is on PCIe x8",
     "secret:\nenabled",
+    "Password:\namdgpu\n\nkernel: amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!",
 )
