@@ -58,6 +58,7 @@ _MOST_LINES = 40
 _MOST_FIELDS = 12
 _LONGEST_LINE = 200
 _WORD = regex(r"[A-Za-z0-9][\w!#$%^&*?+.-]{5,60}")
+_AROUND = 20_000
 _MOST_BEHIND = 20  # signs of a name behind the word that tells
 _NOWHERE = (0, 0)
 
@@ -152,7 +153,8 @@ def _alone(text: str, at: int, opening: _Opening) -> tuple[int, int] | None:
         return None
     begin = text.index(word, at)
     # What is found is replaced wherever it stands: a word that the text needs elsewhere may be a technical one.
-    if not looks_chosen(word) and (text.find(word) != begin or text.find(word, begin + 1) >= 0):
+    around = text[max(0, begin - _AROUND) : begin + _AROUND]
+    if not looks_chosen(word) and around.count(word) > 1:
         return None
     return begin, begin + len(word)
 
