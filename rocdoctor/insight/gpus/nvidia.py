@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from rocdoctor.insight.gpus.presence import is_driven, is_integrated, is_reserved
 from rocdoctor.insight.texts.log_events import is_current
 from rocdoctor.judging.check import quote
+from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, ToolFailure
 from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
@@ -44,6 +46,23 @@ def is_server_part(gpu: Gpu) -> bool:
 def nvidia_gpus(machine: Machine) -> list[Gpu]:
     """The NVIDIA GPUs."""
     return [gpu for gpu in machine.gpus if gpu.vendor == "nvidia"]
+
+
+def for_one_driver(machine: Machine) -> list[Gpu]:
+    """The NVIDIA GPUs that the driver is there for; all of them where nothing tells them apart.
+
+    Left out are those kept for virtual machines, those that no maintained branch drives beside newer ones, and those
+    before Turing that a running driver leaves alone while it drives newer ones: an older branch would end that.
+    """
+    every = nvidia_gpus(machine)
+    discrete = [gpu for gpu in every if not is_integrated(gpu)] or every
+    mine = [gpu for gpu in discrete if not is_reserved(gpu)]
+    needed = {gpu.index: install.driver_needed(value_or(gpu.compute_capability, None)) for gpu in mine}
+    newer = [gpu for gpu in mine if needed[gpu.index] in ("either", "open")]
+    old = {"closed", "ended"} if any(is_driven(gpu) for gpu in newer) else set[str]()
+    mine = [gpu for gpu in mine if needed[gpu.index] not in old or is_driven(gpu) is not False]
+    current = [gpu for gpu in mine if needed[gpu.index] != "ended"]
+    return current or mine or discrete
 
 
 def equals_of(machine: Machine, gpu: Gpu) -> list[Gpu]:

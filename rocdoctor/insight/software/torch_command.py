@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from rocdoctor.host.base import NEW_ENVIRONMENT
 from rocdoctor.insight.gpus.access import enclosure, is_wsl
-from rocdoctor.insight.gpus.nvidia import is_server_part
+from rocdoctor.insight.gpus.nvidia import for_one_driver, is_server_part
 from rocdoctor.insight.gpus.presence import is_driven, of_vendor
 from rocdoctor.insight.software.torch_stack import (
     SELECTOR_PAGE,
@@ -46,14 +46,16 @@ def nvidia_route(machine: Machine, *, kernel: str = "", today: str = "") -> inst
 
     ``kernel``: its release as a word of commands; ``today``: the day by which the ends of branches are judged.
     """
+    capabilities = served_capabilities(machine)
     return install.nvidia_driver(
         install.distribution(machine.os),
-        _lowest_capability(machine),
+        capabilities[0] if capabilities else None,
+        newest=capabilities[-1] if capabilities else None,
         kernel=kernel,
         container=enclosure(machine) or ("wsl" if is_wsl(machine) else "none"),
         secure_boot=value_or(machine.kernel.secure_boot, None),
         arch=value_or(machine.cpus.arch, "x86_64"),
-        server=any(is_server_part(gpu) for gpu in of_vendor(machine, "nvidia")),
+        server=any(is_server_part(gpu) for gpu in for_one_driver(machine)),
         today=today,
     )
 
@@ -70,9 +72,10 @@ def nvidia_release(machine: Machine, today: str = "") -> str:
     return route.least if isinstance(route, install.DriverRoute) else ""
 
 
-def _lowest_capability(machine: Machine) -> str | None:
-    """The oldest card decides which driver and which wheel all of them can use."""
-    return next((one.capability for one in install.training_targets(machine.gpus) if one.vendor == "nvidia"), None)
+def served_capabilities(machine: Machine) -> list[str]:
+    """The compute capabilities of the NVIDIA GPUs that one driver serves, oldest first: it decides for all of them."""
+    told = {value_or(gpu.compute_capability, "") for gpu in for_one_driver(machine)} - {""}
+    return sorted(told, key=numbers)
 
 
 def rocm_wheel(
@@ -103,7 +106,7 @@ def wheel_of(machine: Machine, gpu: Gpu) -> install.WheelIndex | None:
     if arch not in install.wheel_processors() or (gpu.vendor != "nvidia" and arch != "x86_64"):
         return None
     if gpu.vendor == "nvidia":
-        capability = _lowest_capability(machine) or value_or(gpu.compute_capability, "")
+        capability = next(iter(served_capabilities(machine)), value_or(gpu.compute_capability, ""))
         return install.cuda_wheel(capability, python, nvidia_release(machine), arch) if capability else None
     beside = [one for one in compute_gpus(machine, "amd") if for_training(one) and isinstance(one.gfx, Known)]
     targets = tuple(dict.fromkeys(value_or(one.gfx, "") for one in [gpu, *beside]))

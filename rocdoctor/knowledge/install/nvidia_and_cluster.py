@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import gfx_target
 from rocdoctor.knowledge.install.amd_drivers import DriverKind, DriverRoute, boot_notes, driver_elsewhere
@@ -87,10 +87,23 @@ def _integrated(gpu: Gpu) -> bool:
     return value_or(gpu.integrated, target is not None and target.integrated)
 
 
+def driver_needed(capability: str | None) -> Literal["ended", "closed", "either", "open", ""]:
+    """What drives an NVIDIA GPU: no maintained branch, one of NVIDIA's two kernel modules, or either; "" unknown."""
+    have, table = numbers(capability or ""), load_table("install_nvidia")
+    if not have:
+        return ""
+    if have < numbers(table["oldest"]["from"]):
+        return "ended"
+    if have < numbers(table["proprietary_below"]["below"]):
+        return "closed"
+    return "open" if have >= numbers(table["blackwell"]["from"]) else "either"
+
+
 def nvidia_driver(
     found: Distribution | None,
     capability: str | None = None,
     *,
+    newest: str | None = None,
     kernel: str = "",
     container: str = "none",
     secure_boot: bool | None = None,
@@ -100,8 +113,9 @@ def nvidia_driver(
 ) -> DriverRoute | Unknown:
     """The NVIDIA driver: packages of the distribution where they are new enough for the GPU, else NVIDIA's own.
 
-    ``server``: the GPUs are data-center parts, for which archives have a flavour of their own. ``today``: the day by
-    which ends of driver branches are judged, "" that of the tables.
+    ``capability``: that of the oldest GPU which it has to serve, ``newest`` that of the newest one. ``server``: the
+    GPUs are data-center parts, for which archives have a flavour of their own. ``today``: the day by which ends of
+    driver branches are judged, "" that of the tables.
     """
     table = load_table("install_nvidia")
     elsewhere = driver_elsewhere("install_nvidia", table["elsewhere"], container)
@@ -113,10 +127,12 @@ def nvidia_driver(
     if arch == "aarch64" and (tegra["kernel"] in kernel or capability in tegra["capabilities"]):
         return Unknown(tegra["why"])
     have = numbers(capability or "")
-    newest = bool(have) and have >= numbers(table["blackwell"]["from"])
-    old = bool(have) and have < numbers(table["proprietary_below"]["below"])
+    needed = driver_needed(capability)
+    old = needed in ("ended", "closed")
+    if old and driver_needed(newest) == "open":
+        return Unknown(table["blackwell"]["beside"].format(older=capability, newer=newest))
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
-    if have and have < numbers(table["oldest"]["from"]) and (row is None or row["branch"] or "from" in row):
+    if needed == "ended" and (row is None or row["branch"] or "from" in row):
         return Unknown(table["oldest"]["why"].format(capability=capability))
     below = None
     if row is not None and "from" in row:
@@ -129,8 +145,10 @@ def nvidia_driver(
         if pair is None:
             return Unknown(row["other"])
         row = {**row, "steps": [pair[0], *row["steps"]], "undo": [pair[1], *row["undo"]]}
-    enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
-    if server and enough and (own := server_driver(found, capability)) is not None:
+    enough = row is not None and (
+        row["branch"] is None or needed != "open" or row["branch"] >= table["blackwell"]["branch"]
+    )
+    if server and enough and needed != "ended" and (own := server_driver(found, capability)) is not None:
         row, names = own
         why = f"{found.key} has driver {row['branch']} for servers in its own archive, and signs its modules."
         ended = ended_branch(row["branch"], today)

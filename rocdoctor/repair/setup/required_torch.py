@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rocdoctor.insight.gpus.gfx_override import NAME, override_of, physical_gfx
+from rocdoctor.insight.gpus.nvidia import for_one_driver
 from rocdoctor.insight.gpus.presence import is_integrated, is_reserved, kfd_path
 from rocdoctor.insight.software.torch_command import pythons, rocm_wheel
 from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend
@@ -161,7 +162,7 @@ def _for_compute(targets: Iterable[str]) -> bool:
 
 def _nvidia(situation: Situation) -> RequiredTorch | Unknown | None:
     target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
-    gpus = [gpu for gpu in situation.gpus("nvidia") if not is_reserved(gpu)]
+    gpus = [gpu for gpu in for_one_driver(situation.machine) if not is_reserved(gpu)]
     if target is None:
         return None
     if not gpus:
@@ -177,6 +178,9 @@ def _nvidia(situation: Situation) -> RequiredTorch | Unknown | None:
         )
     told = [one.compute_capability.value for one in new if isinstance(one.compute_capability, Known)]
     lowest = min(told, key=numbers, default=None)
+    highest = max(told, key=numbers, default=None)
+    if install.driver_needed(lowest) == "closed" and install.driver_needed(highest) == "open":
+        return Unknown(f"no build of torch has code for both compute capability {lowest} and {highest}")
     needs = f"compute capability {lowest}" if lowest else "the NVIDIA GPU here"
     return RequiredTorch("cuda", f"torch needs code for {needs}.", tuple(new), capability=lowest, evidence=evidence)
 

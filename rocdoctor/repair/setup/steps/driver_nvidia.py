@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.insight.gpus.nvidia import works_in_torch
+from rocdoctor.insight.gpus.nvidia import for_one_driver, works_in_torch
 from rocdoctor.insight.gpus.presence import count_words, is_driven, is_reserved
+from rocdoctor.insight.software.torch_command import served_capabilities
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table, numbers
@@ -53,7 +54,7 @@ _FLOOR = (525,)
 
 def steps(situation: Situation) -> Sequence[Step]:
     """Driver, key and services; nothing without an NVIDIA GPU to train on, or where the driver is Windows'."""
-    gpus = [gpu for gpu in situation.gpus("nvidia") if not is_reserved(gpu)]
+    gpus = [gpu for gpu in for_one_driver(situation.machine) if not is_reserved(gpu)]
     if not gpus or situation.wsl or not any(one.vendor == "nvidia" for one in situation.targets):
         return ()
     driver, want = _driver(situation, gpus), wanted(situation)
@@ -96,8 +97,11 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
 
 def _reason(situation: Situation) -> tuple[str, Finding] | None:
     """The check, and what it found, that says why no NVIDIA driver runs."""
-    own = {gpu.subject for gpu in situation.gpus("nvidia")}
+    own = {gpu.subject for gpu in for_one_driver(situation.machine)}
+    others = {gpu.subject for gpu in situation.gpus("nvidia")} - own
     for verdict, found in situation.findings(_REASONS):
+        if verdict.subject in others:
+            continue
         if verdict.subject in own or found.about.module == "nvidia" or verdict.check in _OF_NVIDIA:
             return verdict.check, found
     return None
@@ -112,7 +116,21 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     which = f"Driver {version.value}" if isinstance(version, Known) else "The driver"
     serves = f" and serves CUDA programs up to {cuda.value}" if isinstance(cuda, Known) else ""
     why = f"{which} runs {count_words(len(gpus), 'NVIDIA GPU')}{serves}."
-    return Step(_ID, _TITLE, "done", why, tuple(evidence), verify=Verify("nvidia-smi-failed"))
+    verify = Verify("nvidia-smi-failed")
+    return Step(_ID, _TITLE, "done", why, tuple(evidence), verify=verify, notes=_left_out(situation))
+
+
+def _left_out(situation: Situation) -> tuple[str, ...]:
+    """The GPUs that are too old for the driver of the others, each with its capability."""
+    served = for_one_driver(situation.machine)
+    gone = [
+        f"{gpu.label}, compute capability {gpu.compute_capability.value},"
+        for gpu in situation.gpus("nvidia")
+        if gpu not in served and not is_reserved(gpu) and isinstance(gpu.compute_capability, Known)
+        if install.driver_needed(gpu.compute_capability.value) in ("ended", "closed")
+    ]
+    dark = "" if any(map(is_driven, served)) else " A screen on it stays dark where nouveau no longer loads."
+    return tuple(f"{one} is left out: the driver of the newer GPUs does not run it.{dark}" for one in gone)
 
 
 def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
@@ -183,7 +201,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if any(one.words[:2] == ("mokutil", "--import") for one in actions):
         branch += " and enrol the key that signs it (Secure Boot)"
     sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
-    notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
+    signing = install.boot_notes(route.secure_boot)
+    notes = [*_flavour(situation), *_left_out(situation), *(one for one in route.notes if one not in signing)]
     if situation.secure_boot and route.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
     if situation.secure_boot is None and route.secure_boot:
@@ -215,13 +234,12 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
 def _flavour(situation: Situation) -> tuple[str, ...]:
     """Which kernel module these GPUs need, by the table."""
     table = load_table("install_nvidia")
-    target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
-    have = numbers(target.capability or "") if target is not None else ()
-    if not have:
+    told = served_capabilities(situation.machine)
+    if not told:
         return ("GPUs before Turing need NVIDIA's proprietary kernel module, Blackwell its open one.",)
-    if have < numbers(table["proprietary_below"]["below"]):
+    if install.driver_needed(told[0]) in ("ended", "closed"):
         return ("This GPU needs NVIDIA's proprietary kernel module, not the open one.",)
-    if have >= numbers(table["blackwell"]["from"]):
+    if install.driver_needed(told[-1]) == "open":
         return (f"This GPU needs NVIDIA's open kernel module, branch {table['blackwell']['branch']} or newer.",)
     return ()
 

@@ -117,6 +117,53 @@ def test_a_module_that_suse_signs_needs_no_key_and_one_that_it_does_not_says_so(
         assert said not in " ".join(_driver(desk(card, os="opensuse-leap 16.0")).notes)
 
 
+def _old_and_new(old: str, new: str, **drivers: str | None) -> tuple[Any, Any]:
+    return (
+        nvidia_gpu(0, name="OLD", compute_capability=old, driver=drivers.get("first")),
+        nvidia_gpu(1, name="NEW", compute_capability=new, driver=drivers.get("second")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("os", "old", "new", "last"),
+    [
+        ("debian 13", "3.5", "8.6", "apt install nvidia-open"),  # Kepler for the screen beside a card that trains
+        ("fedora 43", "3.5", "8.6", "dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
+        ("debian 13", "6.1", "8.9", "apt install cuda-drivers-580"),  # the one branch that runs both
+    ],
+)
+def test_the_driver_is_that_of_the_gpus_which_one_branch_can_serve(os: str, old: str, new: str, last: str) -> None:
+    found = _driver(desk(*_old_and_new(old, new), os=os))
+    assert commands(found)[-1] == last
+    said = " ".join(found.notes)
+    assert ("gpu 0" in said and "left out" in said and "stays dark" in said) == (old == "3.5")
+
+
+@pytest.mark.parametrize("os", ["debian 13", "ubuntu 24.04", "sles 16.0"])
+def test_where_two_gpus_need_different_modules_neither_is_installed(os: str) -> None:
+    plan = planned(desk(*_old_and_new("6.1", "12.0"), os=os))
+    found, wheel = _driver(plan), step_of(plan, "torch")
+    assert found.state == "unknown" and not found.actions and "6.1 the proprietary one" in found.why
+    assert wheel.state == "unknown" and not wheel.actions
+
+
+@pytest.mark.parametrize(("old", "bound"), [("6.1", "nouveau"), ("3.5", None)])
+def test_a_driver_that_runs_the_newer_gpu_is_not_replaced_for_the_older_one(old: str, bound: str | None) -> None:
+    found = _driver(desk(*_old_and_new(old, "12.0", first=bound, second="nvidia"), os="debian 13", **_WORKS))
+    assert found.state == "done" and not found.actions and "gpu 0" in found.notes[0]
+
+
+def test_a_gpu_of_a_virtual_machine_does_not_choose_the_driver() -> None:
+    found = _driver(desk(*_old_and_new("6.1", "12.0", first="vfio-pci"), os="debian 13"))
+    assert commands(found)[-1] == "apt install nvidia-open"
+
+
+def test_a_server_gpu_of_kepler_gets_no_server_branch() -> None:
+    card = nvidia_gpu(0, name="Tesla K80", compute_capability="3.7", driver=None)
+    assert commands(_driver(desk(card)))[-1] == "ubuntu-drivers install"  # which may have 470
+    assert "580-server" in " ".join(commands(_driver(desk(nvidia_gpu(0, name="Tesla V100", driver=None)))))
+
+
 def test_what_was_fetched_is_named_and_goes_with_the_undo() -> None:
     found = _driver(desk(gpu("ada", driver=None), os="rhel 9.6"))
     assert "/etc/yum.repos.d/cuda-rhel9.repo" in found.changes
