@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -141,7 +142,7 @@ def nvidia_driver(
         if arch != "x86_64" or have < numbers(row["from"]):
             below, row = row.get("older"), None  # of others only what was read
     if row is not None and "kernels" in row:
-        pair = next((two for part, two in row["kernels"].items() if part in kernel), None)
+        pair = next((two for form, two in row["kernels"].items() if re.search(form, kernel)), None)
         if pair is None:
             return Unknown(row["other"])
         row = {**row, "steps": [pair[0], *row["steps"]], "undo": [pair[1], *row["undo"]]}
@@ -185,7 +186,7 @@ def nvidia_driver(
     if not have and not server:  # servers have none that is so old
         return _undecided("the open module of NVIDIA's repository", table["proprietary_below"]["below"])
     whose = f"{row['repository']} has" if "repository" in row else "NVIDIA's own repository has"
-    why = f"{whose} drivers for {found.name if 'directories' in row else found.key}."
+    why = f"{whose} drivers for {found.name if {'directories', 'repository'} & set(row) else found.key}."
     why += f" In the archive: {ended}" if ended else ""
     risk = row.get("risk")
     if found.derived_from is not None and "directories" not in row:

@@ -62,7 +62,7 @@ def test_machines_without_such_a_gpu_have_no_step() -> None:
         ("fedora 43", "6.1", "dnf install akmod-nvidia-580xx xorg-x11-drv-nvidia-580xx-cuda"),
         ("sles 15.7", "8.0", "zypper install --auto-agree-with-licenses nvidia-open-driver-G07-signed-kmp-meta"),
         ("opensuse-leap 16.0", "6.1", "zypper install --auto-agree-with-licenses nvidia-driver-G06-kmp-meta"),
-        ("opensuse-tumbleweed 20261101", "12.0", "zypper --gpg-auto-import-keys refresh"),
+        ("opensuse-tumbleweed 20261101", "12.0", "zypper --gpg-auto-import-keys refresh nvidia-gfx"),
     ],
 )
 def test_the_route_is_that_of_the_distribution_and_the_gpu(os: str, capability: str, install: str) -> None:
@@ -81,6 +81,8 @@ def test_the_route_is_that_of_the_distribution_and_the_gpu(os: str, capability: 
         ("6.16.4-arch1-1", "12.0", "pacman -Syu nvidia-open nvidia-utils"),
         ("6.12.50-1-lts", "7.5", "pacman -Syu nvidia-open-lts nvidia-utils"),
         ("6.16.4-zen1-1-zen", "7.5", "nvidia-open-dkms"),
+        ("6.12.50-2-cachyos-lts", "7.5", "nvidia-open-dkms"),  # kernels of others, whose names end or begin like those
+        ("6.16.4-arch1-1-surface", "7.5", "nvidia-open-dkms"),
         ("6.16.4-arch1-1", "6.1", "nvidia-580xx-dkms of the AUR"),
     ],
 )
@@ -107,6 +109,8 @@ def test_each_product_of_suse_has_its_own_folder(os: str, folder: str) -> None:
     card = nvidia_gpu(0, name="GPU", compute_capability="8.9", driver=None)
     lines = [line for one in _driver(desk(card, os=os)).actions for line in one.lines]
     assert f"baseurl=https://download.nvidia.com/{folder}/" in lines
+    # The keys of other repositories are not taken unasked.
+    assert "zypper --gpg-auto-import-keys refresh nvidia-gfx" in commands(_driver(desk(card, os=os)))
 
 
 def test_a_module_that_suse_signs_needs_no_key_and_one_that_it_does_not_says_so() -> None:
