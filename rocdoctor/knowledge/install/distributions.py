@@ -145,9 +145,19 @@ def _rebuilt(raw: Any) -> Any:
 
 def end_of_life(os: OperatingSystem) -> str:
     """The day or month in which a release gets its last updates (``2026-05-13``); "" where that is not known."""
-    own_id, version = value_or(os.id, "").lower(), value_or(os.version_id, "")
-    row = next((raw for raw in load_table("install")["ended"] if raw["id"] == own_id), None)
-    return "" if row is None else str(row["releases"].get(version, ""))
+    row = _ended(os)
+    return "" if row is None else str(row["releases"].get(value_or(os.version_id, ""), ""))
+
+
+def longer_support(os: OperatingSystem) -> str:
+    """The subscription with which a release gets updates after that day; "" where none is known."""
+    row = _ended(os)
+    return "" if row is None else str(row.get("longer", {}).get(value_or(os.version_id, ""), ""))
+
+
+def _ended(os: OperatingSystem) -> Any:
+    own_id = value_or(os.id, "").lower()
+    return next((raw for raw in load_table("install")["ended"] if raw["id"] == own_id), None)
 
 
 def tables_day() -> str:

@@ -94,6 +94,8 @@ def _life(situation: Situation) -> list[str]:
     if not last or situation.caretaker:
         return []
     if today[: len(last)] >= last:
+        paid = install.longer_support(situation.machine.os)
+        last += f" without {paid}" if paid else ""
         return [
             f"{situation.os_words} is at the end of its life: no updates since {last}. The steps are for it as it is; "
             "a newer release has another kernel, firmware and packages, so upgrade before you follow them if you can."

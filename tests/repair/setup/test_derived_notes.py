@@ -85,7 +85,9 @@ def test_the_end_of_life_of_a_release_is_said() -> None:
     )
     assert "no updates since 2026-07" in _notes("xtx-ubuntu2510")
     focal = OperatingSystem(id=k("ubuntu"), version_id=k("20.04"), pretty_name=k("Ubuntu 20.04.6 LTS"))
-    assert any("no updates since 2025-05-31" in note for note in planned(desk(os=focal)).notes)
+    assert any("no updates since 2025-05-31 without Ubuntu Pro" in note for note in planned(desk(os=focal)).notes)
+    una = OperatingSystem(id=k("linuxmint"), version_id=k("20.3"), pretty_name=k("Linux Mint 20.3"))
+    assert any("no updates since 2025-04. " in note for note in planned(desk(os=una)).notes)
     for name in ("xtx-ubuntu2404-fresh", "xtx-debian12-fresh", "xtx-arch-fresh", "xtx-mint22"):
         assert "end of its life" not in _notes(name), name
 
