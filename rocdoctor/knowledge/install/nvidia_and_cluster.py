@@ -138,7 +138,8 @@ def nvidia_driver(
     below = None
     if row is not None and "from" in row:
         if not have:
-            return _undecided(f"the driver of {row.get('repository', found.name)} for {found.name}", row["from"])
+            whose = f"{row['repository']} for {found.name}" if "repository" in row else found.name
+            return _undecided(f"the driver of {whose}", row["from"])
         if arch != "x86_64" or have < numbers(row["from"]):
             below, row = row.get("older"), None  # of others only what was read
     if row is not None and "kernels" in row:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rocdoctor.insight.gpus.gfx_override import NAME, override_of, physical_gfx
 from rocdoctor.insight.gpus.nvidia import for_one_driver
-from rocdoctor.insight.gpus.presence import is_integrated, is_reserved, kfd_path
+from rocdoctor.insight.gpus.presence import is_driven, is_integrated, is_reserved, kfd_path
 from rocdoctor.insight.software.torch_command import pythons, rocm_wheel
 from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend
 from rocdoctor.judging.check import cite
@@ -176,13 +176,20 @@ def _nvidia(situation: Situation) -> RequiredTorch | Unknown | None:
             tuple(gpus),
             evidence=evidence,
         )
-    told = [one.compute_capability.value for one in new if isinstance(one.compute_capability, Known)]
-    lowest = min(told, key=numbers, default=None)
-    highest = max(told, key=numbers, default=None)
+    lowest, highest = _ends(new)
     if install.driver_needed(lowest) == "closed" and install.driver_needed(highest) == "open":
-        return Unknown(f"no build of torch has code for both compute capability {lowest} and {highest}")
+        running = [gpu for gpu in new if is_driven(gpu)]
+        if not running:
+            return Unknown(f"no build of torch has code for both compute capability {lowest} and {highest}")
+        new, lowest = running, _ends(running)[0]
     needs = f"compute capability {lowest}" if lowest else "the NVIDIA GPU here"
     return RequiredTorch("cuda", f"torch needs code for {needs}.", tuple(new), capability=lowest, evidence=evidence)
+
+
+def _ends(gpus: Sequence[Gpu]) -> tuple[str | None, str | None]:
+    """The lowest and the highest compute capability that is known of these GPUs."""
+    told = [one.compute_capability.value for one in gpus if isinstance(one.compute_capability, Known)]
+    return min(told, key=numbers, default=None), max(told, key=numbers, default=None)
 
 
 def _of_two(situation: Situation, usable: Sequence[RequiredTorch]) -> RequiredTorch:

@@ -151,6 +151,12 @@ def test_where_two_gpus_need_different_modules_neither_is_installed(os: str) -> 
     assert wheel.state == "unknown" and not wheel.actions
 
 
+def test_torch_serves_the_gpu_that_runs_where_one_driver_cannot_serve_all() -> None:
+    plan = planned(desk(*_old_and_new("6.1", "12.0", first="nvidia"), os="debian 13", build=torch(None), **_WORKS))
+    assert _driver(plan).state == "unknown" and not _driver(plan).actions
+    assert any("/whl/cu126" in command for command in commands(step_of(plan, "torch")))
+
+
 @pytest.mark.parametrize(("old", "bound"), [("6.1", "nouveau"), ("3.5", None)])
 def test_a_driver_that_runs_the_newer_gpu_is_not_replaced_for_the_older_one(old: str, bound: str | None) -> None:
     found = _driver(desk(*_old_and_new(old, "12.0", first=bound, second="nvidia"), os="debian 13", **_WORKS))
