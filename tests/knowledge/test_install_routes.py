@@ -332,6 +332,7 @@ def test_fedora_gets_nvidias_driver_of_rpm_fusion_for_the_gpus_that_it_drives() 
     pascal = install.nvidia_driver(fedora, "6.1", secure_boot=False)  # which the newest one no longer drives
     assert isinstance(pascal, install.DriverRoute) and (pascal.driver, pascal.kind) == ("580", "packaged")
     assert any("akmod-nvidia-580xx" in one for step in pascal.steps for one in step.run)
+    assert any("dnf info akmod-nvidia" in note for note in pascal.notes)  # a release before the packages were split
     assert isinstance(install.nvidia_driver(fedora, "3.7"), Unknown), "no maintained branch drives Kepler"
     assert isinstance(install.nvidia_driver(fedora, "8.9", arch="aarch64"), Unknown)
 
