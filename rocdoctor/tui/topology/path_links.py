@@ -85,8 +85,8 @@ def could_words(link: PathLink) -> str:
     if not _more(link.speed_gt_s, speed) and not _more(link.width, width):
         return ""
     if isinstance(speed, Known) and isinstance(width, Known):
-        return f"could {words(speed.value, width.value)}"
-    return f"could {speed.value:g} GT/s" if isinstance(speed, Known) else f"could x{value_or(width, '?')}"
+        return f"could be {words(speed.value, width.value)}"
+    return f"could be {speed.value:g} GT/s" if isinstance(speed, Known) else f"could be x{value_or(width, '?')}"
 
 
 def _more(now: Fact[float] | Fact[int], most: Fact[float] | Fact[int]) -> bool:

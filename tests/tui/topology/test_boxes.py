@@ -50,7 +50,7 @@ def test_what_is_at_fault_is_red_and_first_in_all_that_hold_it() -> None:
     _, y, *_ = drawn.spots[3]
     assert WRONG in {str(span.style) for span in drawn.lines[y].spans}
     text = "\n".join(line.plain for line in drawn.lines)
-    assert "ras-uncorrectable" in text and "32 GT/s x4" in text and "could 32 GT/s x16" in text
+    assert "ras-uncorrectable" in text and "32 GT/s x4" in text and "could be 32 GT/s x16" in text
     assert "┏━gpu 1 " in text and text.count("┏") == 1
 
 

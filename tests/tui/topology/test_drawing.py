@@ -156,7 +156,7 @@ def test_a_part_of_a_path_and_a_part_of_a_link_are_said_to_be_parts() -> None:
     of = machine(amd_gpu(pcie=path(link(16, None, None, None), hop("0000:00:01.1", link(None, None, None, None)))))
     assert "─[x16, speed not known, limit not known]─" in "".join(facts_drawn(of))
     of = machine(amd_gpu(pcie=path(link(16), hop("0000:00:01.1", link(8, 8)))))
-    assert "─[16 GT/s, ends disagree on the lanes, could 16 GT/s x8]─" in "".join(facts_drawn(of))
+    assert "─[16 GT/s, ends disagree on the lanes, could be 16 GT/s x8]─" in "".join(facts_drawn(of))
     assert "the two ends of the PCIe link report a different width" in "\n".join(
         plain(gpu_details(of, (), of.gpus[0], 90))
     )

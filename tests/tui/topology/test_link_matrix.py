@@ -139,7 +139,7 @@ def test_32_gpus_behind_switches_are_drawn_whole(width: int) -> None:
     if width == 200:
         assert limbs_drawn(lines) == limbs_expected(of)
         (narrow,) = [line for line in lines if "]─ narrowest" in line]
-        assert narrow == "├─ root port 0000:00:01.1 ─[32 GT/s x8, could 32 GT/s x16]─ narrowest"
+        assert narrow == "├─ root port 0000:00:01.1 ─[32 GT/s x8, could be 32 GT/s x16]─ narrowest"
     assert lines[drawing.links] == "GPU to GPU"
 
 

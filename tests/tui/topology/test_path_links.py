@@ -98,9 +98,9 @@ def test_a_shared_limb_names_the_gpus_for_which_it_is_the_narrowest() -> None:
     of = machine(_switched(link(8), link(16), 0), _switched(link(8), link(4), 1))
     lines = facts_drawn(of)
     (shared,) = [line for line in lines if "root port" in line]
-    assert shared.endswith("─[16 GT/s x8, could 16 GT/s x16]─ narrowest for gpu 0")
+    assert shared.endswith("─[16 GT/s x8, could be 16 GT/s x16]─ narrowest for gpu 0")
     (own,) = [line for line in lines if "x4" in line]
-    assert own.endswith("─[16 GT/s x4, could 16 GT/s x16]─ narrowest")
+    assert own.endswith("─[16 GT/s x4, could be 16 GT/s x16]─ narrowest")
     assert any("switch 0000:01:00.0 (one link for gpu 0-1)" in line for line in lines)
 
 
@@ -118,12 +118,12 @@ def test_a_finding_stands_beside_the_limb_that_it_is_about_and_nowhere_else() ->
     diagnosis = _narrow()
     lines = drawn(diagnosis, 200)
     (at,) = [number for number, line in enumerate(lines) if "warning: pcie-link-narrow" in line]
-    assert lines[at].endswith("─[32 GT/s x4, could 32 GT/s x16]─ narrowest; warning: pcie-link-narrow")
+    assert lines[at].endswith("─[32 GT/s x4, could be 32 GT/s x16]─ narrowest; warning: pcie-link-narrow")
     assert "gpu 3 0000:6a:00.0" in lines[at + 1]
-    assert limbs_drawn(lines) == Counter({"32 GT/s x16": 15, "32 GT/s x4, could 32 GT/s x16": 1})
+    assert limbs_drawn(lines) == Counter({"32 GT/s x16": 15, "32 GT/s x4, could be 32 GT/s x16": 1})
     page = "\n".join(details(diagnosis, 3))
     assert "warning: pcie-link-narrow The PCIe link of this GPU has a width of x4" in page
-    assert "│ 32 GT/s x4, could 32 GT/s x16, rate of PCIe 5.0, 15.8 GB/s (narrowest)" in page
+    assert "│ 32 GT/s x4, could be 32 GT/s x16, rate of PCIe 5.0, 15.8 GB/s (narrowest)" in page
     assert "pcie-link-narrow" not in "\n".join(details(diagnosis, 2))
 
 

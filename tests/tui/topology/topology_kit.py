@@ -121,10 +121,10 @@ def _both(lower: LinkState, upper: LinkState | None) -> str:
     widest = min(end.max_width.value for end in ends if isinstance(end.max_width, Known))
     most = f"{fastest:g} GT/s x{widest}"
     if len(speeds) > 1:
-        return f"x{width}, ends disagree on the speed, could {most}"
+        return f"x{width}, ends disagree on the speed, could be {most}"
     speed = speeds.pop()
     now = f"{speed:g} GT/s x{width}"
-    return now if (speed, width) == (fastest, widest) else f"{now}, could {most}"
+    return now if (speed, width) == (fastest, widest) else f"{now}, could be {most}"
 
 
 def limbs_expected(of: Machine) -> Counter[str]:
