@@ -33,8 +33,8 @@ AREAS = (
     Area("paste", "Paste", "Paste", "diagnose a bug report or a log"),
     Area("compare", "Compare", "Diff", "what differs from another machine, or from a look before"),
 )
-# The keys of the screens, in their order; there are ten.
-KEYS = "1234567890"
+# The keys of the screens, in their order: digits, and function keys for those that may come yet.
+KEYS = (*"1234567890", "f2", "f3", "f4")
 
 
 # What the screens import when they draw, since they must not wait for it to be seen.
