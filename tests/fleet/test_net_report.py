@@ -41,14 +41,19 @@ def test_what_to_do_first_stands_first() -> None:
     assert shown[0] == "Leaf switch s2: " + findings(_sick())[0].message + " And 3 more."
     kinds = [(one.kind, one.about) for one in findings(_sick()) if one.severity != "info"]
     assert kinds == [("leaf", ("s2",)), ("node", ("n70",)), ("node", ("n5",)), ("silent", ("n23",))]
-    for words in ("Not reached by", "what is usual; ", "ethtool eth0; ip -s link show eth0", "No report: did not come"):
+    for words in (
+        "Not reached by",
+        "the usual rate; ",
+        "ethtool eth0; ip -s link show eth0",
+        "No report: did not come",
+    ):
         assert any(words in line for line in shown), words
     assert tells(_sick())
 
 
 def test_a_network_that_is_well() -> None:
     sound = run_of(NetWorld(16, 8, congested=0.0))
-    assert headline(sound) == "16 of 16 nodes reach another one as fast as is usual."
+    assert headline(sound) == "16 of 16 nodes reach another one at the usual rate."
     assert findings(sound) == []
     assert not tells(sound)
     assert "2 leaf switches known" in _shown(sound)
@@ -63,6 +68,25 @@ def test_all_are_slow_by_what_the_interfaces_say() -> None:
     shown = replace(base, results=told, verdict=replace(base.verdict, usual=usual))
     assert headline(shown) == "All pairs are slow: 300 Mbit/s is usual, and the interfaces say 10.0 Gbit/s."
     assert not tells(shown), "no node and no switch is named"
+
+
+@pytest.mark.parametrize("size", [2, 3, 20])
+def test_where_nobody_reaches_anybody_that_is_said_and_none_is_blamed(size: int) -> None:
+    """A firewall between all of them: no pair is slow, and nothing is well."""
+    apart = run_of(NetWorld(size, bad=dict.fromkeys(range(size), 0.0)))
+    assert [(one.kind, one.severity, one.about) for one in findings(apart)] == [("all", "error", ())]
+    assert headline(apart).startswith("No node reaches another one (")
+    assert "1024" in findings(apart)[0].remedy
+    assert tells(apart)
+
+
+def test_a_node_with_a_slower_interface_is_told_as_that() -> None:
+    """A link that came up at a tenth looks as a bad node does: what both interfaces say is the way to tell."""
+    base = run_of(NetWorld(4, bad={3: 0.4}))
+    assert "its interface" not in findings(base)[0].message
+    told = [replace(one, speed_mbit_s=10_000 if 3 in one.ends else 25_000) for one in base.results]
+    shown = replace(base, results=tuple(told))
+    assert "; its interface says 10.0 Gbit/s, others say 25.0 Gbit/s; 3 of them" in findings(shown)[0].message
 
 
 def test_nothing_that_was_measured_is_no_good_news() -> None:

@@ -11,10 +11,16 @@ from rocdoctor.train.smoke.nodes.pair_results import PairResult
 
 # Far below what a stream of one host can do: a tenth of what the interfaces say, or of 10 Gbit/s. As in smoke tests.
 _POOR_SHARE, _ENOUGH_MBIT_S = 0.1, 10_000
-_CHECK_NODE = "Look at its cable, the speed of its link and the errors that its interface counts."
+_CHECK_NODE = "See what else runs on it; then check its cable, its link speed and the error counters of its interface."
+_CHECK_UNREACHED = "Check that its firewall lets TCP ports above 1024 through, then its address and its cable."
+_REMEDY = {"slow": _CHECK_NODE, "unreachable": _CHECK_UNREACHED}
+_CHECK_SHARED = "Look at what they share, such as a switch; no single node is to blame."
 _CHECK_LEAF = "Look at the links of this switch to the switches above it: errors, speed, links that are missing."
 _ORDER = ("error", "warning", "info")
 _NAME_IT = "Name the fast network in NCCL_SOCKET_IFNAME on all nodes."
+_LET_THROUGH = (
+    "Let TCP ports above 1024 through between the nodes, or name a network that they share in NCCL_SOCKET_IFNAME."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +44,37 @@ class NetRun:
         """What speaks against a node, in a sentence; empty where nothing does."""
         usual = self.verdict.usual
         if one.state == "slow":
-            share = "" if one.share is None else f", at best {percent(one.share)} of what is usual"
+            share = "" if one.share is None else f", at best {percent(one.share)} of the usual rate"
             late = one.rtt_us is not None and usual.late_us is not None and one.rtt_us > usual.late_us
             wait = f"; messages take {one.rtt_us:.0f} us there and back" if late else ""
-            return f"Slow with all its partners{share}{wait}; {one.with_proven} of them are fast with others."
+            said = self._slower_link(one.node)
+            return f"Slow with all its partners{share}{wait}{said}; {one.with_proven} of them are fast with others."
         if one.state == "unreachable":
             return f"Not reached by {one.with_proven} nodes that reach others ({self._why(one.node)})."
         if one.state == "silent":
             return f"No report: {self.gone.get(one.node, 'it answered none of its orders in time')}."
         if one.state == "path":
-            return "Slow with all but its neighbours: what slows it lies on the way, not in it."
+            return "Slow with all but its neighbours: the cause lies on the way to it, not in it."
         if one.share is None or one.share >= usual.floor or self.verdict.uneven:
             return ""
-        return "Slow so far, and too few partners tell whether it is the node."
+        return "Slow so far, but too few partners were measured to say that the node is the cause."
 
     def _why(self, node: int) -> str:
         return next((one.why for one in self.results if node in one.ends and one.why), "no answer")
+
+    def _slower_link(self, node: int) -> str:
+        """What the interface of a node says of its speed, in words, where others say more; empty where none does."""
+        told = [(one.speed_mbit_s, node in one.ends) for one in self.results if one.speed_mbit_s]
+        own, all_of_them = max((speed for speed, its in told if its), default=0), max(told, default=(0, False))[0]
+        return f"; its interface says {gbit(own)}, others say {gbit(all_of_them)}" if 0 < own < all_of_them else ""
+
+    @property
+    def apart(self) -> str:
+        """Why no node reaches another one, in a few words; empty where one does, or nothing is known of any pair."""
+        known = [one for one in self.results if one.rate is not None]
+        if any(one.rate for one in known):
+            return ""
+        return next((one.why or "nothing came" for one in known), "")
 
     @property
     def poor(self) -> tuple[float, int] | None:
@@ -83,14 +104,23 @@ def findings(run: NetRun) -> list[NetFinding]:
     """All of them, what to do first at the top."""
     verdict = run.verdict
     nodes = [
-        NetFinding("node", "error", (run.names[one.node],), run.message(one), _CHECK_NODE, _commands(run, one.node))
+        NetFinding(
+            "node", "error", (run.names[one.node],), run.message(one), _REMEDY[one.state], _commands(run, one.node)
+        )
         for one in sorted(verdict.of_state("slow", "unreachable"), key=lambda one: one.share or 0.0)
     ]
     whole: list[NetFinding] = []
     if verdict.common:
         words = f"{verdict.common} of {len(run.names)} nodes are slow with all their partners: a shared cause."
-        whole.append(NetFinding("all", "error", (), words, "Look at what they share, as a switch is; accuse none."))
-    if verdict.uneven and run.results:
+        whole.append(
+            NetFinding(
+                "all", "error", (), words, "Look at what they share, such as a switch; no single node is to blame."
+            )
+        )
+    if run.apart:
+        words = f"No node reaches another one ({run.apart}): it is not known how fast they are."
+        whole.append(NetFinding("all", "error", (), words, _LET_THROUGH))
+    elif verdict.uneven and run.results:
         words = "Pairs of nodes differ by so much, or so few were measured, that none can be called slow."
         whole.append(NetFinding("all", "warning", (), words, "Run it again on idle nodes, or on more of them."))
     if (poor := run.poor) is not None:
@@ -102,7 +132,7 @@ def findings(run: NetRun) -> list[NetFinding]:
         if one.named
     ]
     silent = [
-        NetFinding("silent", "warning", (run.names[one.node],), run.message(one), "Look whether it still runs.")
+        NetFinding("silent", "warning", (run.names[one.node],), run.message(one), "Check whether it still runs.")
         for one in verdict.of_state("silent")
     ]
     pairs = [
@@ -114,7 +144,7 @@ def findings(run: NetRun) -> list[NetFinding]:
 
 def _pair_words(one: PairResult) -> str:
     found = one.why if one.state == "failed" else f"{gbit(one.rate or 0.0)}"
-    return f"Slow together ({found}), and both are fast with others: the way between them, or chance."
+    return f"Slow with each other ({found}), though both are fast with others: the path between them, or chance."
 
 
 def _commands(run: NetRun, node: int) -> str:
@@ -141,7 +171,7 @@ def headline(run: NetRun) -> str:
         return f"{about}{first.message}{more}"
     well = len(run.verdict.of_state("well"))
     unknown = f"; of {len(run.names) - well} it is not known" if well < len(run.names) else ""
-    return f"{well} of {len(run.names)} nodes reach another one as fast as is usual{unknown}."
+    return f"{well} of {len(run.names)} nodes reach another one at the usual rate{unknown}."
 
 
 def tells(run: NetRun) -> bool:

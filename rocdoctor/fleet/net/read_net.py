@@ -59,7 +59,7 @@ def _look(one: Any, at: int) -> NetLook | None:
     if not isinstance(node, str) or not NODE.fullmatch(node) or state not in (*_SLOW, *_WELL):
         return None
     slow = state in _SLOW
-    return NetLook(node, at, slow, one_line(str(message)[:_MOST_SIGNS]) if slow else "")
+    return NetLook(node, at, slow, one_line(message[:_MOST_SIGNS]) if slow and isinstance(message, str) else "")
 
 
 def as_row(look: NetLook) -> list[Any]:

@@ -68,7 +68,7 @@ def _figures(run: NetRun) -> Iterator[str]:
         many = len(set(run.leaves.values()))
         yield f"{many} leaf switches known" if many > 1 else "all nodes on one leaf switch"
     elif len(run.names) > 2:
-        yield "leaf switches not known (--topology): a bad switch and a bad node look alike to its neighbours"
+        yield "leaf switches not known (--topology): a bad switch may look like a bad node"
     for state, words in (("path", "slow, but not by themselves"), (_NOT_TOLD, "not known")):
         names = [run.names[one.node] for one in verdict.nodes if one.state == state]
         if names:
