@@ -89,20 +89,23 @@ def from_word(
 ) -> PairResult:
     """What is known of a pair from both ends: what came back by the word of ``a``, what went out by that of ``b``.
 
-    So neither can make the way seem better than it is. ``came``: the streams that b saw, None where it did not say.
-    What has not the form of a report is none.
+    So neither can make the way seem better than it is. ``came``: the streams that b saw, None where it did not say, as
+    more than any network carries says nothing. What has not the form of a report is none.
     """
     a, b = pair
     back, told, state = word.get("back_mbit_s"), word.get("rtt_us"), word.get("state")
     if state == "failed":
-        return PairResult(a, b, number, "failed", why=one_line(str(word.get("why", ""))[:80]), speed_mbit_s=speed)
+        why = word.get("why")
+        words = one_line(why[:80]) if isinstance(why, str) else ""
+        return PairResult(a, b, number, "failed", why=words, speed_mbit_s=speed)
     back_mbit_s = _number(back, _MOST_MBIT_S)
     if state != "measured" or back_mbit_s is None or not isinstance(told, dict):
         return PairResult(a, b, number, "silent", why="a report that is none", speed_mbit_s=speed)
-    if came is None:
+    out_mbit_s = None if came is None else _number(rate_of(came), _MOST_MBIT_S)
+    if out_mbit_s is None:
         return PairResult(a, b, number, "failed", why=f"node {b} does not say what came", speed_mbit_s=speed)
     rtt = {size: us for size in SIZES if (us := _number(told.get(str(size)), _MOST_US)) is not None}
-    return PairResult(a, b, number, "measured", rate_of(came), back_mbit_s, rtt, speed_mbit_s=speed)
+    return PairResult(a, b, number, "measured", out_mbit_s, back_mbit_s, rtt, speed_mbit_s=speed)
 
 
 def _number(value: Any, most: float) -> float | None:

@@ -187,6 +187,8 @@ def test_what_went_out_is_what_came_there() -> None:
     assert (found.out_mbit_s, found.back_mbit_s, found.rate) == (800.0, 800.0, 800.0)
     assert from_word(GOOD | {"back_mbit_s": 1e7}, (1, 2), 3, CAME, None).rate == 800.0
     assert from_word(GOOD, (1, 2), 3, None, None).state == "failed"
+    endless = [Stream(1 << 40, 1e-300, False)] * 64
+    assert from_word(GOOD, (1, 2), 3, endless, None).rate == 0.0, "more than any network carries, and no JSON number"
 
 
 @pytest.mark.parametrize(
@@ -213,6 +215,7 @@ def test_a_reason_is_one_clean_line() -> None:
     assert "\n" not in found.why
     assert "\x1b" not in found.why
     assert len(found.why) < 200
+    assert from_word({"state": "failed", "why": [["no"]]}, (1, 2), 0, None, None).why == ""
 
 
 @pytest.mark.parametrize(
