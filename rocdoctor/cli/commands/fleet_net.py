@@ -127,7 +127,8 @@ def where(nodes: str | None, options: NetOptions, variables: Mapping[str, str]) 
     if not names:
         raise UsageError("net takes the nodes, on each of them: rocdoctor fleet net 'gpu[01-40]' (within srun: none)")
     if not 2 <= len(names) <= MAX_NODES:
-        raise UsageError(f"net takes 2 to {MAX_NODES} nodes, not {len(names)}: test one part after the other")
+        advice = "another node is needed to measure with" if len(names) < 2 else "test one part after the other"
+        raise UsageError(f"net takes 2 to {MAX_NODES} nodes, not {len(names)}: {advice}")
     rank = options.node_rank
     within = bool(variables.get("SLURM_JOB_ID") and variables.get("SLURM_NODEID"))
     mine = variables.get("SLURMD_NODENAME") or platform.node().partition(".")[0]
@@ -159,8 +160,9 @@ def _leaves(file: str | None, names: Sequence[str]) -> dict[int, str]:
         text = read_regular(Path(file), _MOST_TOPOLOGY).decode("utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from None
-    found = {node: leaf for leaf, listed in parse_leaf_switches(text).items() for node in hosts(listed)}
-    known = {number: found[name] for number, name in enumerate(names) if name in found}
+    number = {name: at for at, name in enumerate(names)}
+    switches = parse_leaf_switches(text).items()
+    known = {number[node]: leaf for leaf, listed in switches for node in hosts(listed) if node in number}
     if not known:
         raise InputError(f"{file} names no leaf switch of these nodes: it takes lines SwitchName=... Nodes=...")
     return known

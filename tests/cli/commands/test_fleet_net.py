@@ -48,7 +48,7 @@ def test_within_srun_all_is_known() -> None:
     [
         (None, NetOptions(), KEY, "net takes the nodes"),
         ("gpu[01-", NetOptions(), KEY, "is not a list of nodes"),
-        ("gpu01", NetOptions(), KEY, "2 to 1024 nodes, not 1"),
+        ("gpu01", NetOptions(), KEY, "not 1: another node is needed to measure with"),
         ("gpu[0001-2000]", NetOptions(), KEY, "test one part after the other"),
         ("gpu[01-03]", NetOptions(), KEY, "this node is called login, which is not one of them"),
         ("gpu[01-03]", NetOptions(node_rank=3), KEY, "--node-rank takes 0 to 2"),

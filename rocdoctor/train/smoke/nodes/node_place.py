@@ -121,6 +121,8 @@ def hosts(text: str, most: int = 65536) -> list[str]:
 def _numbers(text: str, most: int) -> list[str]:
     found: list[str] = []
     for part in text.split(","):
+        if len(found) >= most:
+            break
         first, dash, last = part.partition("-")
         begin, end = _number(first), _number(last)
         if not dash or begin is None or end is None:

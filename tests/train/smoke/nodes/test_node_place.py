@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,16 @@ def test_no_host_list_is_too_much(text: str) -> None:
 
 def test_a_huge_range_is_cut() -> None:
     assert len(hosts("n[0-999999999]", 100)) == 100
+
+
+def test_many_huge_ranges_hold_no_more_than_one() -> None:
+    """A file of switches may come from anybody: 6,000 such ranges fit a line, each of 65,536 names."""
+    tracemalloc.start()
+    try:
+        assert len(hosts(f"n[{'0-9999999,' * 300}0]", 1000)) == 1000
+        assert tracemalloc.get_traced_memory()[1] < 3 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_all_comes_from_the_step_and_not_from_the_whole_job() -> None:
