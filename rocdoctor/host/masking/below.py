@@ -153,10 +153,12 @@ def _alone(text: str, at: int, opening: _Opening) -> tuple[int, int] | None:
         return None
     begin = text.index(word, at)
     # What is found is replaced wherever it stands: a word that the text needs elsewhere may be a technical one.
-    around = text[max(0, begin - _AROUND) : begin + _AROUND]
-    if not looks_chosen(word) and around.count(word) > 1:
+    end = begin + len(word)
+    if not looks_chosen(word) and (
+        text.find(word, max(0, begin - _AROUND), begin) >= 0 or text.find(word, end, end + _AROUND) >= 0
+    ):
         return None
-    return begin, begin + len(word)
+    return begin, end
 
 
 @lru_cache(maxsize=4096)

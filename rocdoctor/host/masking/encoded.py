@@ -186,6 +186,8 @@ class KnownValues:
             return False
         if re.fullmatch(r"0x[0-9a-f]+|[\d.:+-]+|v?\d+(?:\.\w+)+(?:-\w+)*|gfx\w+|\w{1,20}[-_]\d{1,4}", value):
             return False
+        if not sure and re.fullmatch(r"[A-Z][a-z]+[.,:;!?]?", value):  # a word as any sentence begins with
+            return False
         self._values.add(value)
         for needle in _codes(value):
             if len(needle) >= 8:

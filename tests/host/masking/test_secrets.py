@@ -210,3 +210,15 @@ def test_hostile_text_costs_linear_time(piece: str) -> None:
     # Sixteen times as much takes sixteen times as long; quadratic time would be 256 times.
     least = max(min(seconds(10_000) for _ in range(3)), 0.002)
     assert any(seconds(160_000) < 64 * least for _ in range(3))
+
+
+@pytest.mark.parametrize("word", ["Connected.", "Continue", "Connection"])
+def test_a_word_as_sentences_begin_with_is_masked_in_its_place_alone(word: str) -> None:
+    """What stands below a prompt may be what the program says next: all evidence would lose the word."""
+    masker = Masker()
+    assert word not in masker.mask_text(f"$ sudo ls\nPassword:\n{word}\n\n")
+    later = f"rank 3: {word} refused\n"
+    assert masker.mask_text(later) == later
+    secret = "Gandalf" + "grau7"
+    masker.mask_text(f"Password:\n{secret}\n\n")
+    assert secret not in masker.mask_text(f"rank 3: {secret}\n"), "what is no such word is found again"
