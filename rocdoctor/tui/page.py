@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -18,15 +19,14 @@ from textual.timer import Timer
 from textual.widgets import Footer, Static
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.areas import AREAS, KEYS
+from rocdoctor.tui.areas import AREAS, KEYS, Area
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
 from rocdoctor.tui.style import RISK
 from rocdoctor.tui.widgets.key_line import KeyLine
 
 SMALLEST = (60, 16)
-_NARROW = 100
-_USUAL = 80  # columns for which the bars are made; with fewer they are closer
+_USUAL = 80  # columns for which the bar of keys is made; with fewer it is closer
 
 
 class StateLine(Static):
@@ -74,6 +74,19 @@ def waiting_words(waiting: Sequence[str], seconds: float) -> str:
     return f"waiting for {names}" + (f" since {seconds:.0f} s" if seconds >= 1 else "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How the bar of screens is written. ``whole``: names as long as they are, and not the short ones."""
+
+    whole: bool
+    behind_key: str
+    between: str
+
+
+_CLOSE = _Way(False, "", " ")
+_WAYS = (_Way(True, " ", "  "), _Way(True, " ", " "), _Way(False, " ", " "), _CLOSE)
+
+
 class AreaBar(Static):
     """The screens with their keys; a click on one opens it."""
 
@@ -91,24 +104,43 @@ class AreaBar(Static):
 
     def draw(self) -> None:
         """Names as long as the width allows."""
-        text, self._ends = Text(no_wrap=True), []
-        width = self.app.size.width
-        longest = next((most for most in range(_USUAL, 1, -1) if self._wide(most) <= width), 1)
-        for key, area in zip(KEYS, AREAS, strict=False):
-            here = area.module == self.current
-            name = area.name if width >= _NARROW else area.short if here else area.short[:longest]
-            text.append(f"{key} ", style="bold" if here else "dim")
-            text.append(f"{name}", style="bold reverse" if here else "")
-            if area.module == "findings" and self.unseen:
-                text.append(f" !{self.unseen} new", style=RISK)
-            text.append(" " if width < _NARROW else "  ")
-            self._ends.append((text.cell_len, area.module))
+        text, self._ends = self.fitted(self.app.size.width)
         self.update(text)
 
-    def _wide(self, longest: int) -> int:
-        """Columns of all short names, those of other screens cut to a length."""
-        kept = (area.short if area.module == self.current else area.short[:longest] for area in AREAS)
-        return sum(len(f"{key} {name} ") for key, name in zip(KEYS, kept, strict=False)) - 1
+    def fitted(self, width: int) -> tuple[Text, list[tuple[int, str]]]:
+        """The bar in so many cells, and where each screen ends in it; no name is cut."""
+        ways = (self._drawn(way) for way in _WAYS)
+        return next((one for one in ways if one[0].cell_len <= width), None) or self._drawn(_CLOSE, width)
+
+    def _drawn(self, way: _Way, width: int = 0) -> tuple[Text, list[tuple[int, str]]]:
+        """The bar written so; within a width as many names as it has room for, and of the other screens their key."""
+        named = self._named(width) if width else AREAS
+        text, ends = Text(no_wrap=True), list[tuple[int, str]]()
+        for key, area in zip(KEYS, AREAS, strict=False):
+            here = area.module == self.current
+            name = (area.name if way.whole else area.short) if area in named else ""
+            text.append(key + way.behind_key * bool(name), style="bold" if here else "dim")
+            text.append(name, style="bold reverse" if here else "")
+            if area.module == "findings":
+                text.append(self._news(way), style=RISK)
+            ends.append((text.cell_len, area.module))
+            if area is not AREAS[-1]:
+                text.append(way.between)
+        return text, ends
+
+    def _news(self, way: _Way) -> str:
+        return f" !{self.unseen}{' new' * way.whole}" if self.unseen else ""
+
+    def _named(self, width: int) -> list[Area]:
+        """This screen, and of the others the first that there is room for."""
+        room = width - len(AREAS) - len(_CLOSE.between) * (len(AREAS) - 1) - len(self._news(_CLOSE))
+        named: list[Area] = []
+        for area in sorted(AREAS, key=lambda one: one.module != self.current):
+            room -= len(area.short)
+            if room < 0:
+                break
+            named.append(area)
+        return named
 
     def on_click(self, event: Click) -> None:
         """Open the screen under the pointer."""

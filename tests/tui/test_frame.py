@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -29,19 +30,35 @@ def test_the_help_closes_and_the_app_goes_on(key: str) -> None:
     driven(fixture_host("recorded-cpu-vm"), close)
 
 
-@pytest.mark.parametrize("width", [60, 66, 79, 80, 100])
+@pytest.mark.parametrize("width", [60, 66, 80, 100])
 def test_all_screens_stand_in_their_bar_and_can_be_clicked(width: int) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         for module, name in (("bundle", "Bundle"), ("paste", "Paste"), ("findings", "Findings")):
             bar = shown(app).splitlines()[1]
             key = next(key for key, area in zip(KEYS, AREAS, strict=False) if area.module == module)
-            assert [word for word in bar.split() if word.isdigit()] == list(KEYS[: len(AREAS)])
-            await pilot.click(app.screen.query_one(AreaBar), offset=(bar.index(f"{key} ") + 2, 0))
+            await pilot.click(app.screen.query_one(AreaBar), offset=(bar.index(key), 0))
             await settled(app, pilot)
             assert app.current_mode == module
-            assert f"{key} {name}" in shown(app).splitlines()[1]
+            assert re.search(rf"{key} ?{name}\b", shown(app).splitlines()[1])
 
     driven(fixture_host("recorded-cpu-vm"), look, (width, 16))
+
+
+@pytest.mark.parametrize("unseen", [0, 3, 200])
+@pytest.mark.parametrize("current", ["overview", "compare"])
+@pytest.mark.parametrize("width", [60, 76, 79, 80, 92, 100, 101, 120])
+def test_no_name_in_the_bar_of_screens_is_cut(width: int, current: str, unseen: int) -> None:
+    """Closer, then shorter, then keys without names; what is new counts too, and this screen has its name."""
+    bar = AreaBar(current)
+    bar.unseen = unseen
+    text, ends = bar.fitted(width)
+    assert text.cell_len <= width
+    assert (f"!{unseen}" in text.plain) == bool(unseen)
+    written = re.findall(r"(\d) ?([A-Za-z]*)", text.plain.replace(f" !{unseen} new", "").replace(f" !{unseen}", ""))
+    assert [key for key, _ in written] == list(KEYS)
+    for (_, name), area in zip(written, AREAS, strict=True):
+        assert name in (area.name, area.short, *([""] if area.module != current and width < 80 + unseen else []))
+    assert [module for _, module in ends] == [area.module for area in AREAS]
 
 
 def test_the_key_bar_is_closer_in_narrow_terminals() -> None:
