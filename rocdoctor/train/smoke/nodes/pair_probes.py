@@ -13,7 +13,7 @@ from rocdoctor.train.smoke.nodes.echoes import SIZES, round_trip_us
 from rocdoctor.train.smoke.nodes.messages import ProbeTarget
 from rocdoctor.train.smoke.nodes.node_facts import within
 from rocdoctor.train.smoke.nodes.pair_results import PairResult
-from rocdoctor.train.smoke.nodes.path_probes import Stream, ask, receive, send, stream_told, words_of
+from rocdoctor.train.smoke.nodes.path_probes import STALL_S, Stream, ask, receive, send, stream_told, words_of
 
 STREAMS = 4  # one alone is held back by one processor core
 _MOST_MBIT_S, _MOST_US = 1e8, 1e9
@@ -69,8 +69,11 @@ def _at_once(one: Callable[[], Stream | None]) -> list[Stream]:
 
 
 def rate_of(streams: Sequence[Stream]) -> float:
-    """What streams that ran at once carried together, in Mbit/s; 0 where nothing came."""
-    seconds = max((one.seconds for one in streams), default=0.0)
+    """What streams that ran at once carried together, in Mbit/s; 0 where nothing came.
+
+    A stream that stopped on the way counts with the time for which nothing came, or a path that fails at once is fast.
+    """
+    seconds = max((one.seconds + one.stalled * STALL_S for one in streams), default=0.0)
     return sum(one.received_bytes for one in streams) * 8e-6 / seconds if seconds > 0 else 0.0
 
 

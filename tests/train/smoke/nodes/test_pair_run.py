@@ -15,7 +15,7 @@ from rocdoctor.train.smoke.nodes import pair_run, path_probes, rendezvous
 from rocdoctor.train.smoke.nodes.handshake import SessionKeys
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
-from rocdoctor.train.smoke.nodes.pair_probes import from_word
+from rocdoctor.train.smoke.nodes.pair_probes import from_word, rate_of
 from rocdoctor.train.smoke.nodes.pair_results import PairResult
 from rocdoctor.train.smoke.nodes.pair_run import PairLead, PairOutcome, serve_pairs
 from rocdoctor.train.smoke.nodes.path_probes import Responder, Stream, ask
@@ -216,6 +216,14 @@ def test_a_reason_is_one_clean_line() -> None:
     assert "\x1b" not in found.why
     assert len(found.why) < 200
     assert from_word({"state": "failed", "why": [["no"]]}, (1, 2), 0, None, None).why == ""
+
+
+def test_a_stream_that_stops_on_the_way_is_not_fast() -> None:
+    whole, broken = Stream(1_000_000, 0.01, False), Stream(1_000_000, 0.01, True)
+    assert rate_of([whole] * 4) == pytest.approx(3200.0)
+    for streams in ([broken] * 4, [*[whole] * 3, broken]):
+        assert 0.0 < rate_of(streams) < 15.0, "nothing came for 2.5 seconds"
+    assert rate_of([Stream(0, 0.0, True)] * 4) == rate_of([]) == 0.0
 
 
 @pytest.mark.parametrize(
