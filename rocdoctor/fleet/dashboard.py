@@ -24,7 +24,7 @@ def dashboard() -> str:
         *_stats(),
         _panel(
             "timeseries",
-            "Nodes by class (those that are well left out)",
+            "Nodes by class, without those that are well",
             (0, _STAT_HEIGHT, 12, 9),
             [_query('rocdoctor_fleet_nodes{class!="well"}', legend="{{class}}")],
             options={"legend": _legend(), "tooltip": {"mode": "multi", "sort": "desc"}},
@@ -40,7 +40,7 @@ def dashboard() -> str:
         ),
         _panel(
             "table",
-            "Nodes of which there is anything to say: rocdoctor fleet why STORE NODE",
+            "Nodes with something to tell: rocdoctor fleet why STORE NODE",
             (0, _STAT_HEIGHT + 9, _WIDE, 12),
             [_query("rocdoctor_node_verdict", table=True)],
             options={"showHeader": True, "cellHeight": "sm", "sortBy": [{"displayName": "proposal", "desc": False}]},

@@ -71,7 +71,7 @@ class StateLine(Static):
 def waiting_words(waiting: Sequence[str], seconds: float) -> str:
     """Which programs have not answered, and for how long."""
     names = ", ".join(one_line(one.split(" ", 1)[-1])[:30] for one in waiting)
-    return f"waiting for {names}" + (f" since {seconds:.0f} s" if seconds >= 1 else "")
+    return f"waiting {seconds:.0f} s for {names}" if seconds >= 1 else f"waiting for {names}"
 
 
 @dataclass(frozen=True, slots=True)

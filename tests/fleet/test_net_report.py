@@ -89,6 +89,12 @@ def test_a_node_with_a_slower_interface_is_told_as_that() -> None:
     assert "; its interface says 10.0 Gbit/s, others say 25.0 Gbit/s; 3 of them" in findings(shown)[0].message
 
 
+def test_no_name_of_an_interface_is_an_option_of_a_command() -> None:
+    """A node tells the names of its interfaces itself."""
+    odd = replace(run_of(NetWorld(4, bad={3: 0.4})), faces={3: "-r"})
+    assert findings(odd)[0].command == "ethtool FACE; ip -s link show FACE"
+
+
 def test_nothing_that_was_measured_is_no_good_news() -> None:
     none = replace(_sick(), results=(), verdict=replace(_sick().verdict, nodes=(), leaves=(), slow_pairs=()))
     assert headline(none) == "Nothing was measured."

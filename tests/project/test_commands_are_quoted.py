@@ -21,6 +21,7 @@ from tests.shell_box import ShellBox, needs_bash
 _FIELDS = {
     "Fix": {1: "command", 4: "verify"},
     "NextStep": {0: "command"},
+    "NetFinding": {5: "command"},
     "NodeFinding": {6: "command"},
     "Verify": {1: "command"},
     "replace": {},

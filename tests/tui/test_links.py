@@ -50,9 +50,7 @@ def test_lines_go_on_behind_their_own_indentation() -> None:
 
 
 def test_who_is_waited_for_is_named_with_the_time() -> None:
-    assert (
-        waiting_words(("run rocminfo", "run amd-smi static"), 3.2) == "waiting for rocminfo, amd-smi static since 3 s"
-    )
+    assert waiting_words(("run rocminfo", "run amd-smi static"), 3.2) == "waiting 3 s for rocminfo, amd-smi static"
     assert waiting_words(("run rocminfo",), 0.2) == "waiting for rocminfo"
 
 

@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.fleet.net.pair_judge import JudgedNode, NetVerdict
+from rocdoctor.model.shell_command import CommandText, shell
 from rocdoctor.train.smoke.nodes.pair_results import PairResult
 
 # Far below what a stream of one host can do: a tenth of what the interfaces say, or of 10 Gbit/s. As in smoke tests.
 _POOR_SHARE, _ENOUGH_MBIT_S = 0.1, 10_000
 _CHECK_NODE = "See what else runs on it; then check its cable, its link speed and the error counters of its interface."
-_CHECK_UNREACHED = "Check that its firewall lets TCP ports above 1024 through, then its address and its cable."
+_CHECK_UNREACHED = "Check that its firewall lets TCP ports above 1024 through; then check its address and its cable."
 _REMEDY = {"slow": _CHECK_NODE, "unreachable": _CHECK_UNREACHED}
 _CHECK_SHARED = "Look at what they share, such as a switch; no single node is to blame."
 _CHECK_LEAF = "Look at the links of this switch to the switches above it: errors, speed, links that are missing."
 _ORDER = ("error", "warning", "info")
 _NAME_IT = "Name the fast network in NCCL_SOCKET_IFNAME on all nodes."
-_LET_THROUGH = (
-    "Let TCP ports above 1024 through between the nodes, or name a network that they share in NCCL_SOCKET_IFNAME."
-)
+_LET_THROUGH = "Open TCP ports above 1024 between the nodes, or name a network that they share in NCCL_SOCKET_IFNAME."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class NetFinding:
     about: tuple[str, ...]
     message: str
     remedy: str = ""
-    command: str = ""
+    command: CommandText = ""
 
 
 def percent(share: float) -> str:
@@ -147,9 +146,9 @@ def _pair_words(one: PairResult) -> str:
     return f"Slow with each other ({found}), though both are fast with others: the path between them, or chance."
 
 
-def _commands(run: NetRun, node: int) -> str:
+def _commands(run: NetRun, node: int) -> CommandText:
     face = run.faces.get(node)
-    return f"ethtool {face}; ip -s link show {face}" if face else ""
+    return shell("ethtool {face:interface}; ip -s link show {face:interface}", face=face) if face else ""
 
 
 def gbit(mbit_s: float) -> str:

@@ -30,7 +30,7 @@ def document(run: NetRun) -> Iterator[Block]:
     yield from (Para(words, "  ", "    ", item=True) for words in _figures(run))
     if rest:
         yield GAP
-        yield Heading("Slow pairs of nodes that are well with others: no reason to accuse either")
+        yield Heading("Slow pairs of nodes that are fast with others: neither node is to blame")
         for one in rest[:_MOST]:
             yield Para(one_line(f"{' and '.join(one.about)}: {one.message}"), "  ", "    ", item=True)
         yield from _more(len(rest))

@@ -22,7 +22,7 @@ from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Lines
 
 _HINT = (
-    "Open other evidence (o) to see what differs from it to this machine: a node that works, or a bundle from before "
+    "Open other evidence (o) to see how this machine differs from it: a node that works, or a bundle from before "
     "something changed. The command is rocdoctor diff."
 )
 _Found = tuple[Snapshot, Comparison]
