@@ -11,7 +11,8 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from threading import Thread
 from types import FrameType
@@ -85,8 +86,7 @@ def pairs_over_nodes(
             wires, facts = rendezvous.host(place, wait_s, say, without_some=True)
             for wire in wires.values():
                 stack.callback(wire.close)
-            reached = next(iter(wires.values())).local_address()
-            mine, responder = _answering(0, reached, stack)
+            mine, responder = _answering(0, reached_at(wires.values()), stack)
             return PairLead(place, limit_s, wires, {0: mine, **facts}, responder).run(planner)
         except SecretError as problem:
             words = f"Node 0 cannot tell the others the secret of this run: {problem}."
@@ -94,6 +94,14 @@ def pairs_over_nodes(
             return PairOutcome(1, (NodeFinding("rendezvous", "error", cause, (0,), words, BEFOREHAND),))
         except rendezvous.MeetingError as problem:
             return PairOutcome(1, problem.findings)
+
+
+def reached_at(wires: Iterable[Wire]) -> str:
+    """The address of this node at which most others reach it; one that comes another way must not make it unreachable.
+
+    Of equals that of the first; ``wires`` is not empty.
+    """
+    return Counter(one.local_address() for one in wires).most_common(1)[0][0]
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:

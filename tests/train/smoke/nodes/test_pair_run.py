@@ -218,6 +218,18 @@ def test_a_reason_is_one_clean_line() -> None:
     assert from_word({"state": "failed", "why": [["no"]]}, (1, 2), 0, None, None).why == ""
 
 
+def test_node_0_is_measured_where_most_reach_it() -> None:
+    """Where the first to come is the only one on another network, none of the others reached node 0."""
+
+    class _At:
+        def __init__(self, address: str) -> None:
+            self.local_address = lambda: address
+
+    wires: Any = [_At("192.0.2.1"), _At("198.51.100.1"), _At("198.51.100.1")]
+    assert pair_run.reached_at(wires) == "198.51.100.1"
+    assert pair_run.reached_at(wires[:2]) == "192.0.2.1"
+
+
 def test_a_stream_that_stops_on_the_way_is_not_fast() -> None:
     whole, broken = Stream(1_000_000, 0.01, False), Stream(1_000_000, 0.01, True)
     assert rate_of([whole] * 4) == pytest.approx(3200.0)
