@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -212,6 +214,13 @@ def test_an_engine_has_no_more_memory_than_it_may() -> None:
     script = 'while [ "$(ulimit -v)" = unlimited ]; do :; done; ulimit -v'
     found = list(program_lines(["sh", "-c", script], {}, 10.0, 100, 1 << 30))
     assert [one.text for one in found] == [b"1048576\n", b"0"]
+
+
+def test_a_system_without_such_bounds_asks_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """macOS has no prlimit, Windows no module of that name: administrators ask from there too."""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.delattr(resource, "prlimit")
+    assert [line.text for line in program_lines(["/bin/true"], {}, 10, 100, 1 << 30)] == [b"0"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -32,15 +32,14 @@ def program_lines(
 ) -> Iterator[ProgramLine]:
     """Run a program and give its lines, at most ``most`` bytes of each; last an ``end``.
 
-    ``memory_bytes``: what it and each process that it starts may have; 0: as much as there is.
+    ``memory_bytes``: what it and each process that it starts may have, on Linux; 0: as much as there is.
 
     The text of the end is its exit status, or nothing where it was still running after ``limit_s`` seconds. When the
     caller stops asking, the program is ended too. Raises OSError where it cannot be started.
     """
     with running(argv, environment) as child:
         if memory_bytes:
-            with contextlib.suppress(OSError):  # it has ended
-                resource.prlimit(child.pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+            _bound(child.pid, memory_bytes)
         assert child.stdout is not None
         assert child.stderr is not None
         ends = dict(zip((child.stdout.fileno(), child.stderr.fileno()), _NAMES, strict=True))
@@ -65,6 +64,14 @@ def program_lines(
                 child.wait(max(0.1, until - time.monotonic()))
         status = child.poll()
         yield ProgramLine("end", b"" if status is None else str(status).encode())
+
+
+def _bound(pid: int, memory_bytes: int) -> None:
+    if sys.platform == "linux":
+        import resource  # which Windows lacks; macOS has it without this call, and engines run there too
+
+        with contextlib.suppress(OSError):  # it has ended
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
 
 
 class _Lines:
