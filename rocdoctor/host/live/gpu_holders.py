@@ -22,6 +22,7 @@ from rocdoctor.model.lazy_re import regex
 _GPU_NODE = regex(r"/dev/(?:kfd|dxg|dri/renderD[0-9]{1,5}|nvidia[0-9]{1,4})\Z")
 _MAX_HOLDERS = 256
 _LOOK_S = 0.2
+_MOST_LOOKS, _MOST_HUNG = 256, 8  # links of a process; looks that hang, each of which leaves a thread behind
 
 
 def answer_holders(question: str) -> Answer:
@@ -35,7 +36,7 @@ def answer_holders(question: str) -> Answer:
 def _lines() -> Iterator[str]:
     import psutil
 
-    hidden = found = 0
+    hidden = found = hung = 0
     own = psutil.Process()
     ours = {own.pid, *(child.pid for child in own.children(recursive=True))}  # tools that we ask right now
     for process in psutil.process_iter():
@@ -43,7 +44,12 @@ def _lines() -> Iterator[str]:
             continue
         folder = Path("/proc", str(process.pid))
         try:
-            nodes = _devices(open_nodes(folder)) if found < _MAX_HOLDERS else []
+            opened = _named(open_nodes(folder)) if found < _MAX_HOLDERS else {}
+            if opened and hung >= _MOST_HUNG:  # somebody wants us to wait: nobody knows who else has one
+                hidden += 1
+                continue
+            nodes, waits = _devices(opened)
+            hung += waits
             if nodes:
                 found += 1
                 age_s = max(0, int(time.time() - process.create_time()))
@@ -57,12 +63,17 @@ def _lines() -> Iterator[str]:
         yield f"hidden {hidden}"
 
 
-def _devices(opened: Mapping[str, Sequence[str]]) -> list[str]:
-    """Those that are nodes of GPUs, and devices."""
-    named = {node: links for node, links in sorted(opened.items()) if _GPU_NODE.match(node)}
-    links = [link for each in named.values() for link in each]
-    real = {link for link, device in zip(links, each_within(_LOOK_S, links, _is_device), strict=True) if device}
-    return [node for node, each in named.items() if not real.isdisjoint(each)]
+def _named(opened: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """What is called as nodes of GPUs are, with the links that lead to each."""
+    return {node: links for node, links in sorted(opened.items()) if _GPU_NODE.match(node)}
+
+
+def _devices(named: Mapping[str, Sequence[str]]) -> tuple[list[str], int]:
+    """Those that are devices, and how many links gave no answer."""
+    links = [link for each in named.values() for link in each][:_MOST_LOOKS]
+    looks = each_within(_LOOK_S, links, _is_device, _MOST_HUNG)
+    real = {link for link, device in zip(links, looks, strict=True) if device}
+    return [node for node, each in named.items() if not real.isdisjoint(each)], looks.count(None)
 
 
 def _is_device(link: str) -> bool:

@@ -136,10 +136,13 @@ def within(limit_s: float, question: Callable[[], _T]) -> list[_T]:
     return answers
 
 
-def each_within(limit_s: float, places: Sequence[str], look: Callable[[str], _T]) -> list[_T | None]:
+def each_within(
+    limit_s: float, places: Sequence[str], look: Callable[[str], _T], most_hung: int = 1 << 30
+) -> list[_T | None]:
     """What a look at each place gives, one after the other; None where one takes so long.
 
-    The first that hangs has the whole time, each further one a fifth: the others lose little by it.
+    The first that hangs has the whole time, each further one a fifth: the others lose little by it. Each leaves a
+    thread behind: after ``most_hung`` of them nobody looks at the rest.
     """
     found: list[_T | None] = []
     while len(found) < len(places):
@@ -154,6 +157,9 @@ def each_within(limit_s: float, places: Sequence[str], look: Callable[[str], _T]
         found += seen[: len(part)]
         if not ended and len(found) < len(places):
             found.append(None)
+            most_hung -= 1
+            if most_hung <= 0:
+                return [*found, *[None] * (len(places) - len(found))]
             limit_s = min(limit_s, max(_LEAST_S, limit_s / 5))
     return found
 

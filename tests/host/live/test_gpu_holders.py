@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,30 @@ def test_a_file_that_is_called_like_a_node_is_none(tmp_path: Path, monkeypatch: 
     files["kfd"].write_text("")
     files["null"].symlink_to("/dev/null")
     os.mkfifo(tmp_path / "waits")
+    names = gpu_holders._named
     opened = {"/dev/kfd": ["/nowhere", str(files["kfd"]), str(tmp_path / "waits")], "/dev/sda": [str(files["null"])]}
-    assert gpu_holders._devices(opened) == []
+    assert gpu_holders._devices(names(opened)) == ([], 0)
     opened["/dev/kfd"].append(str(files["null"]))
-    assert gpu_holders._devices(opened) == ["/dev/kfd"]
+    assert gpu_holders._devices(names(opened)) == (["/dev/kfd"], 0)
+
+
+def test_files_that_hang_cost_a_few_looks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user may open thousands on a file system of his own: each look leaves a thread behind that nothing ends."""
+    looked: list[str] = []
+    ended = threading.Event()
+
+    def hangs(link: str) -> bool:
+        looked.append(link)
+        return ended.wait(60)
+
+    monkeypatch.setattr(gpu_holders, "_is_device", hangs)
+    monkeypatch.setattr(gpu_holders, "_LOOK_S", 0.01)
+    try:
+        nodes, hung = gpu_holders._devices({"/dev/kfd": [str(number) for number in range(60)]})
+    finally:
+        ended.set()
+    assert (nodes, hung) == ([], 60)
+    assert len(looked) == gpu_holders._MOST_HUNG
 
 
 def test_the_walk_over_all_processes_keeps_its_time_where_something_else_hung() -> None:
