@@ -85,6 +85,10 @@ class ComparePage(Page):
     def _say(self, words: str) -> None:
         self.query_one("#compare-head", FlowText).set(lambda width: Text(words))
 
+    def _say_instead(self, words: str) -> None:
+        """Why there is no new comparison, beside the last one that may still stand there."""
+        self._say(words + (" Below is the last comparison." if self._found is not None else ""))
+
     def action_other(self) -> None:
         """Ask for a path, read what lies there, compare."""
 
@@ -118,7 +122,8 @@ class ComparePage(Page):
             self.refresh_bindings()
 
         def failed(error: Exception) -> None:
-            self._say(f"Not readable: {one_line(str(error)) or type(error).__name__}")
+            words = one_line(str(error)).rstrip(".") or type(error).__name__
+            self._say_instead(f"Not readable: {words}.")
 
         self._work = Background(self.app, work, done, failed)
 
@@ -132,6 +137,6 @@ class ComparePage(Page):
         """Stop what is being read, else go to the overview."""
         if self._work is not None and self._work.running:
             self._work.cancel()
-            self._say("Stopped. o opens other evidence.")
+            self._say_instead("Stopped. o opens other evidence.")
         else:
             self.app.run_worker(self.rocdoctor.action_area("overview"))

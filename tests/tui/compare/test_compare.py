@@ -34,6 +34,9 @@ def test_it_says_what_the_command_says_and_an_unreadable_file_is_a_sentence(caps
         await until(pilot, lambda: "Not readable: " in shown(app))
         await _open(app, pilot, _OTHER)
         await until(pilot, lambda: "device-node-denied" in shown(app))
+        await _open(app, pilot, "/nowhere/at/all")
+        await until(pilot, lambda: "Below is the last comparison." in shown(app))
+        assert "device-node-denied" in shown(app)
         assert isinstance(app.screen, ComparePage)
         await pilot.press("y")
         return app.clipboard
