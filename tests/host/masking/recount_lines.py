@@ -42,6 +42,8 @@ CONTROLS: tuple[str, ...] = (
     "events.out.tfevents",
     "exited with exit code 1",
     "clush: command timeout",
+    "Subject: CN=DKMS Module Signing",
+    "Issuer: CN = Fedora Secure Boot",
     "the node is root / worker",
     "user admin pass rate 90 %",
     "creds: none",
