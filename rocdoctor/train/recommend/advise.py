@@ -172,7 +172,7 @@ def _no_fp8(fleet: Fleet, workload: Workload) -> str | None:
     """Why products in 8 bits cannot be planned; they are what Transformer Engine does for Megatron-LM."""
     eight = fp8(fleet)
     if eight.state != "yes":
-        return f"8-bit products need matrix units that take them: {eight.reason}"
+        return f"8-bit products need matrix units that take them: {eight.reason}; nearest: --products 16-bit"
     if workload.method != "pretrain":
         return "8-bit products are planned for pretraining; fine-tuning takes 16 bits; nearest: --products 16-bit"
     if workload.framework and "megatron" not in frameworks_of(workload.framework):

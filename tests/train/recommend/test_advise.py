@@ -213,3 +213,14 @@ def test_eight_bit_products_are_planned_where_card_and_program_have_them() -> No
     ):
         (said,) = recommend(fleet(gpus), work(**{"products": "fp8", **options})).needed
         assert words in said.text
+        assert "nearest: " in said.text
+
+
+def test_no_other_program_is_given_eight_bit_products_where_nothing_fits() -> None:
+    small = recommend(fleet("RTX-4090"), work("llama-3.2-1b", products="fp8"))
+    assert small.plan is None or small.plan.work.framework == "megatron"
+    large = recommend(fleet("RTX-4090"), work(products="fp8"))
+    assert large.plan is None
+    lighter = next(one for one in large.needed if "--method lora" in one.text)
+    assert lighter.text.startswith("--method lora --products 16-bit: ")
+    assert (lighter.option, lighter.value) == ("", "")

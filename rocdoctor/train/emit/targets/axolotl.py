@@ -31,6 +31,12 @@ _OWN_NAMES = {
     "optim": "optimizer",
     "use_liger_kernel": None,
 }
+# Its check_sample_packing_w_sdpa_bf16 (utils/schemas/config.py) warns on all but compute capability 9.0; packed rows take
+# torch's varlen kernel where there is one, else a mask (loaders/patch_manager.py).
+_PACKED = (
+    "axolotl warns of sdpa with packed bf16 sequences on GPUs other than H100 and H200: look at the first losses, and "
+    "where they are 0 take flash_attention_2 (package flash-attn)"
+)
 _LIGER = "axolotl.integrations.liger.LigerPlugin"
 
 
@@ -62,7 +68,10 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
         yield RecipeLine("plugins", [_LIGER], "the fused loss keeps no logits")
         yield RecipeLine("liger_fused_linear_cross_entropy", True)
     kernel = "a kernel that keeps no scores" if work.flash else "scores are kept"
-    yield RecipeLine("attn_implementation", "sdpa" if work.flash else "eager", because(plan, "attention", kernel))
+    why = because(plan, "attention", kernel)
+    if work.flash and work.precision == "bf16":
+        why = f"{why}. {_PACKED}"
+    yield RecipeLine("attn_implementation", "sdpa" if work.flash else "eager", why)
     yield RecipeLine("sequence_len", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
     yield RecipeLine("sample_packing", True, "every sequence is about that long: padding would be computed for nothing")
     yield RecipeLine("pad_to_sequence_len", True)

@@ -22,6 +22,9 @@ __all__ = ["FILL_IN", "FRAMEWORKS", "files", "program", "refuses"]
 
 # Rotation base and epsilon of the norms by family of presets: torchtitan 0.3.0, torchtitan/models/*/__init__.py.
 _ROTARY = (("llama-3", "500000", "1e-05"), ("qwen3", "1000000", "1e-06"))
+# Share of a head that is rotated, where it is not all: scripts/models/glm4.5-106B-A12B.sh of zyzshishui/slime, read
+# 2026-11-28.
+_ROTATED = {"glm-4.5-air": "0.5"}
 _GIVEN = (
     Setting("DATA_PATH", "/data/corpus_text_document", "prefix of the .bin and .idx files of tools/preprocess_data.py"),
     Setting("TOKENIZER_MODEL", "meta-llama/Llama-3.1-8B", "folder or name of the Hugging Face tokenizer"),
@@ -40,6 +43,11 @@ def _rotary(model: Model) -> tuple[str, str] | None:
     known = preset(model.name)
     name = str(known["id"]) if known else ""
     return next(((base, epsilon) for family, base, epsilon in _ROTARY if name.startswith(family)), None)
+
+
+def _rotated(model: Model) -> str | None:
+    known = preset(model.name)
+    return _ROTATED.get(str(known["id"])) if known else None
 
 
 def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
@@ -79,10 +87,13 @@ def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
     found = _rotary(model)
     base, epsilon = found if found is not None else (given["ROTARY_BASE"], given["NORM_EPSILON"])
     yield Argument(("--position-embedding-type", "rope"), "rotary positions")
-    reason = (
-        "as models of this family have them" if found else "rope_theta and the epsilon of the norms: in config.json"
-    )
+    reason = "as models of this family have them"
+    if found is None:
+        reason = "rope_theta and the epsilon of the norms: in config.json (partial_rotary_factor is --rotary-percent)"
     yield Argument(("--rotary-base", base, "--norm-epsilon", epsilon), reason, base.startswith("$"))
+    share = _rotated(model)
+    if share is not None:
+        yield Argument(("--rotary-percent", share), "a part of each head is rotated alone")
     yield Argument(
         ("--hidden-dropout", "0.0", "--attention-dropout", "0.0"), "no dropout: its masks were not counted in memory"
     )

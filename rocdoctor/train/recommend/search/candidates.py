@@ -18,7 +18,7 @@ from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.spec import Work, read_spec
 from rocdoctor.train.recommend.model.specification import framework_field
 from rocdoctor.train.recommend.plan import Fleet, Workload
-from rocdoctor.train.recommend.search.forms import batches, forms, recomputes, short_step
+from rocdoctor.train.recommend.search.forms import batches, compiles, forms, recomputes, short_step
 from rocdoctor.train.recommend.search.layouts import layouts
 from rocdoctor.train.recommend.search.savers import PLAIN, Saver, applied
 from rocdoctor.train.recommend.software import attention, precision
@@ -169,6 +169,8 @@ class Search:
         whole = self.workload.method in ("pretrain", "full")
         more: tuple[Framework, ...] = ("deepspeed",) if saver.offload and free and whole else ()
         for framework in dict.fromkeys((*frameworks, *more)):
+            if self.workload.products == "fp8" and framework != "megatron":
+                continue
             base = self.base(framework)
             asked = framework != "megatron" or self.workload.framework is not None or _has_megatron(self.fleet)
             own = 0.0 if asked else _OWN_PROGRAM.get(self.fleet.vendor, 0.0)
@@ -207,6 +209,8 @@ class Search:
                 reason = next((words for refuse in self.refuses if (words := refuse(one))), None)
                 if reason is not None:
                     self.refused[reason] = self.refused.get(reason, 0) + 1
+                    continue
+                if not compiles(one, self.fleet.software.torch):
                     continue
                 short = short_step(self.workload, micro * count * work.parallel.dp)
                 found = self.estimated(one, level + extra + short, saver)

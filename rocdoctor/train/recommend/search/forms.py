@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rocdoctor.knowledge.load import numbers
 from rocdoctor.train.recommend.model.layout import Parallel
 from rocdoctor.train.recommend.model.spec import Recompute, Work
 from rocdoctor.train.recommend.plan import Fleet, Workload
@@ -19,6 +20,8 @@ _SIZES = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 _MOST = 64
 # What a step of less than half of them must bring: a choice, not measured.
 _SHORT_LEVEL = 3.0
+# The first torch that is known to compile recomputed layers under DistributedDataParallel; older ones may too.
+_COMPILES_CHECKPOINTS = (2, 13)
 # Recomputing some layers alone: shares of a stage, and what it takes to set that up.
 _PARTS = (0.25, 0.5, 0.75)
 _PART_LEVEL = 0.5
@@ -45,6 +48,17 @@ def forms(base: Work, fleet: Fleet, workload: Workload) -> Iterator[tuple[Work, 
     overlap = plan.tp > 1 and fleet.fabric == "nvlink"
     sizes = replace(plan, async_tp=True) if overlap else plan
     yield replace(base, compile=True, loss="compiled", parallel=sizes), _COMPILE_LEVEL
+
+
+def compiles(work: Work, torch: str | None) -> bool:
+    """Whether what is to be compiled can be, with this torch (None: not known).
+
+    Releases of 2023 to 2025 end where DistributedDataParallel meets recomputed layers in one graph ("DDPOptimizer
+    backend: Found a higher order op", pytorch/pytorch issue 104674); 2.13.0 compiles it, tried 2026-11-28.
+    """
+    release = numbers((torch or "").partition("+")[0])
+    split = work.compile and work.framework == "ddp" and work.parallel.dp > 1 and work.recompute != "none"
+    return not (split and release and release < _COMPILES_CHECKPOINTS)
 
 
 def recomputes(work: Work) -> Iterator[tuple[Recompute, int | None, float]]:

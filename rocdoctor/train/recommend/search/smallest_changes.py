@@ -108,11 +108,15 @@ def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed
     for method in _LIGHTER[workload.method]:
         if method == "qlora" and (four_bit(fleet).state == "no" or fleet.vendor == "cpu"):
             continue
-        lighter = replace(workload, method=method)
+        lighter = replace(workload, method=method, products="16-bit")
         asked = usual_frameworks(fleet, lighter)
         one = _sure(search.like(workload=lighter), [f for f in asked if not search.refuses or f in frameworks])
         if one is not None:
-            yield _given("--method", method, f": {_NAMES[method]} would fit ({_words(one)}).")
+            rest = f": {_NAMES[method]} would fit ({_words(one)})."
+            if workload.products != "16-bit":  # two options at once, which no screen sets for the user
+                yield Needed(f"--method {method} --products 16-bit{rest}")
+            else:
+                yield _given("--method", method, rest)
             break
     yield from _host(search, frameworks)
     yield from _more_gpus(search, frameworks)

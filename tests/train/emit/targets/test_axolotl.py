@@ -34,6 +34,11 @@ def test_adapters_as_they_were_planned() -> None:
     assert not {"load_in_4bit", "plugins", "per_device_train_batch_size", "use_liger_kernel", "optim"} & set(found)
 
 
+def test_what_axolotl_warns_of_is_said_beside_its_value() -> None:
+    told = [axolotl.files(_plan(**one), Order())[0].text for one in ({}, {"attention": "eager"}, {"precision": "fp16"})]
+    assert ["axolotl warns of sdpa" in " ".join(one.replace("#", "").split()) for one in told] == [True, False, False]
+
+
 def test_four_bits_the_fused_loss_and_eager_attention() -> None:
     found = _values(_plan("qlora", fused_ce="liger", recompute="full", attention="eager"))
     assert (found["adapter"], found["load_in_4bit"], found["gradient_checkpointing"]) == ("qlora", True, True)

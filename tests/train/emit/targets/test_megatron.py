@@ -267,3 +267,11 @@ def test_experts_in_every_second_layer(tmp_path: Path) -> None:
     own = {**sizes, "name": "own", "experts": 8, "top_k": 2, "expert_ffn": 256}
     words = words_of(megatron(model=own, parallel={"dp": 8}), tmp_path, **MODEL)
     assert value(words, "--moe-layer-freq") == "([0]*2+[0,1]*2+[0]*1)"
+
+
+def test_a_model_that_rotates_half_a_head_is_told_so(tmp_path: Path) -> None:
+    (file,) = files(plan(fleet(), model="glm-4.5-air", parallel={"dp": 8, "ep": 8}), Order())
+    words = ran(file, tmp_path, **OWN, ROTARY_BASE="1e6", NORM_EPSILON="1e-5")
+    assert value(words, "--rotary-percent") == "0.5"
+    (file,) = files(plan(fleet(), model="llama-3.1-8b"), Order())
+    assert "--rotary-percent" not in file.text

@@ -255,6 +255,17 @@ def test_megatron_that_is_installed_is_no_extra_program() -> None:
     assert levels[0] - levels[1] == 4.0
 
 
+def test_recomputed_layers_are_compiled_on_several_gpus_with_a_torch_that_can() -> None:
+    bare, what = fleet("4xRTX-4090"), work("llama-3.1-8b", method="lora")
+    found = []
+    for torch in ("2.6.0+cu124", "2.13.0", None):
+        where = replace(bare, software=Software(torch=torch))
+        plans = list(Search(where, what).candidates(("ddp",), SAVERS[0]))
+        assert any(one.work.recompute == "full" for one in plans)
+        found.append(any(one.work.recompute == "full" and one.work.compile for one in plans))
+    assert found == [False, True, True]
+
+
 def test_one_fast_node_gets_no_pipeline_of_plain_pytorch() -> None:
     for model in ("llama-3.1-8b", "llama-2-7b", "qwen3-14b"):
         plan = recommend(fleet("4xMI250X"), work(model)).plan
