@@ -31,8 +31,8 @@ _OWN_NAMES = {
     "optim": "optimizer",
     "use_liger_kernel": None,
 }
-# Its check_sample_packing_w_sdpa_bf16 (utils/schemas/config.py) warns on all but compute capability 9.0; packed rows take
-# torch's varlen kernel where there is one, else a mask (loaders/patch_manager.py).
+# Its check_sample_packing_w_sdpa_bf16 (utils/schemas/config.py) warns on all but compute capability 9.0; packed rows
+# take torch's varlen kernel where there is one, else a mask (loaders/patch_manager.py).
 _PACKED = (
     "axolotl warns of sdpa with packed bf16 sequences on GPUs other than H100 and H200: look at the first losses, and "
     "where they are 0 take flash_attention_2 (package flash-attn)"
