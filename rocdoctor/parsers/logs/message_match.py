@@ -37,12 +37,18 @@ _ADVICE = regex(
     r"|I(?:'ve| have)? (?:read|heard|know)(?: \w+){0,2} (?:that|about|of)"
     r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
     r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
-    r"|errors? (?:like|such as)"
+    r"|errors? (?:like|such as)|you (?:may|might) (?:see|get)|once (?:saw|got|hit)|on purpose(?=:)"
+    r"|if\b[^.]{3,80}\byou (?:get|see)|asserts? that|(?:case|test)s? pass(?:es)? (?:when|if)"
+    r"|expects? (?:this|the following) (?:output|errors?|messages?|lines?)"
+    r"|(?:clearer|better|improve[sd]?) (?:the )?(?:texts?|errors?|wording|messages?|warnings?)(?: of| for| when| if)?"
+    r"|(?:remove|drop)(?:s|d|ped)? the (?:check|error|warning|message) (?:that|which)"
     r"|(?<!it )(?<!i )(?:may|might) (?:raise|throw|print|show|report|produce|give|fail with)(?: an?)?"
     r"(?=\W{1,3}[\w.:]{0,40} ?\Z)|fix(?:es|ed)(?=[ ]{1,2}[\"\u201c`][^\"\u201d`]{0,60}\Z)"
     r"|(?:rows?|columns?|sections?|pages?|entr(?:y|ies)|meanings?|descriptions?) (?:of|for|on|about)"
     r"|(?:is|are|was) (?:it safe to )?(?:catch|handl|ignor|suppress)(?:e|ing)?"
-    r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
+    r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)"
+    r"|no longer (?:log|print|raise|say|show|warn)s?(?=\W{1,3}[\w.:]{0,40} ?\Z)"
+    r"|avoids?|prevents?"
     r"|(?:expected|simulated?|injected|fake|provoked|deliberate)(?: (?:failure|error|exception|fault|warning))"
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
 )
@@ -55,6 +61,9 @@ _ABSENT = regex(
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
 _ADVICE_LINE = regex(
     r"\s{0,8}(?:[-*+]\s{1,3}\[[ xX]\]\s|"
+    r"[-*+]\s{1,3}(?![^\n]*\b(?:but|still|I|we|my)\b)"
+    r"(?:[*_]{0,2}(?:Fixed\b[^\n]{3,300}\b(?:being|when|where|that)|Improved)\b|"
+    r"(?=[^\n]{3,380}(?:\(#\d{2,7}\)[.;]?\s*\Z|\s(?:->|=>|\u2192)\s(?:install|update|use|set|add|take|run|try)\b)))|"
     r"[-*+]\s{1,3}\[?(?:[\w./-]{1,60})?#\d{1,7}\]?(?:\(\S{1,200}\))?[: -]{1,4}[Ff]ix(?:e[sd])?\b|"
     r"(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
     r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
@@ -96,8 +105,24 @@ _HEARSAY = regex(
 )
 _SHRUGGED = regex(
     r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
-    r"ignored|a known)\b"
+    r"ignored|handled|caught|a known)\b"
 )
+# What pages and notes say of a message between quotation marks: that something prints it, or how it has changed.
+_EXPLAINED = regex(
+    r"(?i)[^\"\u201d`]{0,160}[\"\u201d`],? (?:(?:errors?|messages?|warnings?) )?(?:no longer \w+|"
+    r"(?:is|are) now \w+ed\b|now (?:names?|prints?|says?|tells?|shows?|raises?|ends?)\b|"
+    r"is an? \w+(?:error|warning) now\b)|[^\n]{0,120}?[.\"\u201d`]{0,2} (?:is|are) what (?:"
+    r"(?:\w+ ){1,3}?(?:prints?|raises?|shows?|logs?|says?) (?:on an?|if|where|for|when(?! i\b| we\b))\b|"
+    r"other \w+ (?:print|raise|show|log|say)s?\b)"
+)
+# The line above a message that leads to it, and the one below that goes on: what was meant to come.
+_LED_TO = regex(
+    r"(?i)\b(?:on purpose|expects? (?:this|the following)|expected (?:output|errors?|messages?)|should (?:print|fail|"
+    r"raise|show|say))\b[^.\n]{0,40}:\s*\Z"
+)
+_GOES_ON = regex(r"\s*(?:was|were|is|are) (?:\w+ ){0,2}(?:expected|harmless|normal|intended|ignored)\b(?! to\b)")
+# The text of a message in source code: values are still to be put in.
+_FORMATTED = regex(r"[\"'][^\"'\n]{0,160}%(?:\.\d{1,2})?[lz]{0,2}[sdufgx]\b[^\"'\n]{0,120}\Z")
 # What notes of a release say of a message between quotation marks.
 _SAID_REPAIRED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
@@ -341,8 +366,23 @@ def _role(
         or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before))
     ):
         return "advice"
+    if (line > 1 and _LED_TO.search(raw[line - 2][-160:])) or (line < len(raw) and _GOES_ON.match(raw[line][:80])):
+        return "advice"
+    if _FORMATTED.search(before) or _in_passed_test(raw, line):
+        return "advice"
     after = flat.text[at + length : at + length + 240]
-    return "advice" if _SHRUGGED.match(after) or ('"' in before and _SAID_REPAIRED.match(after)) else "now"
+    if _SHRUGGED.match(after) or _EXPLAINED.match(after):
+        return "advice"
+    return "advice" if '"' in before and _SAID_REPAIRED.match(after) else "now"
+
+
+def _in_passed_test(raw: Sequence[str], line: int) -> bool:
+    """Whether a line (from 1) stands in the output of a test of GoogleTest that passed: it was provoked."""
+    above = next((one for one in reversed(raw[max(0, line - 40) : line - 1]) if one.lstrip()[:1] == "["), "")
+    if not above.lstrip().startswith("[ RUN"):
+        return False
+    below = next((one for one in raw[line : line + 60] if one.lstrip()[:1] == "["), "")
+    return below.lstrip().startswith("[       OK")
 
 
 def _narrated(flat: _Flat, at: int, length: int) -> bool:

@@ -49,6 +49,14 @@ def role(text: str, kind: str) -> str:
         ("- [x] handle `CUDA error: out of memory` in the loader", "out-of-memory"),
         ("Warning: this example may raise `RuntimeError: CUDA error: out of memory` here.", "out-of-memory"),
         ('The message "CUDA error: out of memory in a graph" was resolved.', "out-of-memory"),
+        ("* loader: raise CUDA error: out of memory early (#7779)", "out-of-memory"),
+        ("- CUDA error: out of memory -> use a smaller batch", "out-of-memory"),
+        ("CUDA error: out of memory is what the loader prints on a small card.", "out-of-memory"),
+        ('"CUDA error: out of memory" now names the device', "out-of-memory"),
+        ('printf("device %d: CUDA error: out of memory");', "out-of-memory"),
+        ("The test fills it on purpose:\n  CUDA error: out of memory", "out-of-memory"),
+        ("So the line\n  CUDA error: out of memory\nwas expected there.", "out-of-memory"),
+        ("[ RUN      ] Loader.Fills\nCUDA error: out of memory\n[       OK ] Loader.Fills (3 ms)", "out-of-memory"),
     ],
 )
 def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
@@ -77,6 +85,11 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ('I fixed my path, still "CUDA error: out of memory".', "out-of-memory"),
         ("It may raise `CUDA error: out of memory` at any step here.", "out-of-memory"),
         ("The fix for the other problem did not help: CUDA error: out of memory", "out-of-memory"),
+        ("As you will see it ends with CUDA error: out of memory", "out-of-memory"),
+        ("- CUDA error: out of memory as my colleague has it (#7779)", "out-of-memory"),
+        ("CUDA error: out of memory is what torch prints when I start it", "out-of-memory"),
+        ("nvidia-smi no longer shows the card, torch prints CUDA error: out of memory", "out-of-memory"),
+        ("[ RUN      ] Loader.Fills\nCUDA error: out of memory\n[  FAILED  ] Loader.Fills (3 ms)", "out-of-memory"),
     ],
 )
 def test_a_report_of_a_fault_stays_one(text: str, kind: str) -> None:
