@@ -8,7 +8,7 @@ from dataclasses import replace
 from rocdoctor.train.recommend.estimate import efficiency, solve
 from rocdoctor.train.recommend.explain.value_reasons import PLAN_FILE
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
-from rocdoctor.train.recommend.model.shapes import active_parameters
+from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, four_bit
 from rocdoctor.train.smoke.plan.order import refusal
@@ -39,6 +39,7 @@ def _notes(plan: Plan) -> Iterator[str]:
             yield f"4-bit weights: {four.reason}"
         if work.parallel.zero == 3 and work.gpus > 1:
             yield "QLoRA with sharded weights needs bnb_4bit_quant_storage in the type of the other weights."
+    yield from _loading(plan)
     yield from _held_back(plan)
     if plan.result.speed is None and fleet.vendor != "cpu":
         yield "The speed is not known: no table has this GPU's peak rate. `rocdoctor smoke --figures` measures it."
@@ -54,6 +55,23 @@ def _notes(plan: Plan) -> Iterator[str]:
             yield f"The package {name} is not in the interpreter that was examined."
     yield from fleet.left_out
     yield from plan.workload.derived
+
+
+def _loading(plan: Plan) -> Iterator[str]:
+    """What loading takes of main memory before FSDP2 shards, where there is not that much.
+
+    The Trainer leaves ``cpu_ram_efficient_loading`` off (transformers training_args.py, read 2026-11-28).
+    """
+    work, room = plan.work, plan.fleet.host_memory_bytes
+    if work.framework != "fsdp2" or not work.transformers or work.method == "qlora" or room is None:
+        return
+    ranks = plan.fleet.per_node
+    whole = parameters(work.model) * (4.0 if work.method == "full" and not work.pure_bf16 else 2.0)
+    if ranks * whole > room:
+        yield (
+            f"The {ranks} ranks of a node each load the model whole first: {ranks * whole / GIB:.0f} GiB in all, and its "
+            f"main memory has {room / GIB:.0f} GiB. Set cpu_ram_efficient_loading in fsdp_config, so that one loads it."
+        )
 
 
 def _step_on_processors(plan: Plan) -> str:

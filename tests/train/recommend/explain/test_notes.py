@@ -55,3 +55,13 @@ def test_a_tight_plan_says_so_first() -> None:
     assert answer.plan.result.fits == "tight"
     assert answer.plan.notes[0].startswith("This plan is tight")
     assert len(answer.needed) > 1
+
+
+def test_a_model_that_all_ranks_cannot_load_at_once_is_loaded_by_one() -> None:
+    told = []
+    for ram in (1024.0, 2048.0):
+        plan = recommend(fleet("8xMI300X", ram=ram), work("llama-3.1-70b", method="lora")).plan
+        assert plan is not None
+        assert plan.work.framework == "fsdp2"
+        told.append(any("1051 GiB in all" in line and "cpu_ram_efficient_loading" in line for line in plan.notes))
+    assert told == [True, False]  # 70.55 B weights of 2 bytes, eight times
