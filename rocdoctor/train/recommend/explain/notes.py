@@ -69,7 +69,7 @@ def _loading(plan: Plan) -> Iterator[str]:
     whole = parameters(work.model) * (4.0 if work.method == "full" and not work.pure_bf16 else 2.0)
     if ranks * whole > room:
         yield (
-            f"The {ranks} ranks of a node each load the model whole first: {ranks * whole / GIB:.0f} GiB in all, and its "
+            f"The {ranks} ranks of a node each load the model whole first: {ranks * whole / GIB:.0f} GiB in all, and "
             f"main memory has {room / GIB:.0f} GiB. Set cpu_ram_efficient_loading in fsdp_config, so that one loads it."
         )
 
