@@ -38,7 +38,7 @@ _KNOWN = ("theme", "rate", "start", "keys")
 _KEY = regex(r"[A-Za-z]|f(?:[1-9]|1[0-2])|(?:ctrl|alt)\+[a-z0-9]")
 # Those of everywhere; and what a terminal sends for Tab, Enter, Backspace and signals.
 _TAKEN = (
-    *KEYS,
+    *KEYS[: len(AREAS)],
     *("t", "r", "b", "q", "f1", "ctrl+p", "ctrl+l", "ctrl+z", "ctrl+c", "ctrl+q"),
     *("ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+s"),
 )

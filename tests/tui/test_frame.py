@@ -55,7 +55,7 @@ def test_no_name_in_the_bar_of_screens_is_cut(width: int, current: str, unseen: 
     assert text.cell_len <= width
     assert (f"!{unseen}" in text.plain) == bool(unseen)
     written = re.findall(r"(\d) ?([A-Za-z]*)", text.plain.replace(f" !{unseen} new", "").replace(f" !{unseen}", ""))
-    assert [key for key, _ in written] == list(KEYS)
+    assert [key for key, _ in written] == list(KEYS[: len(AREAS)])
     for (_, name), area in zip(written, AREAS, strict=True):
         assert name in (area.name, area.short, *([""] if area.module != current and width < 80 + unseen else []))
     assert [module for _, module in ends] == [area.module for area in AREAS]
