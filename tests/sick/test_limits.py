@@ -42,6 +42,7 @@ def radeons(tmp_path: Path) -> Place:
 )
 def test_the_report_comes_with_its_gpus(radeons: Place, words: list[str]) -> None:
     result = radeons.run("check", words=words)
+    assert result.out, f"it ended with {result.code} and said: {result.err}"
     assert gpus_of(result.out) == 2, result.out + result.err
     assert result.code in (0, 1), result.err
     assert (result.err, result.left) == ("", ())
