@@ -110,8 +110,9 @@ def kept(beside: Path, kind: str, stamp: tuple[Any, ...], make: Callable[[], Any
 
 
 def recalled(beside: Path, kind: str, stamp: tuple[Any, ...]) -> Any:
-    """What was kept for a file or folder; None where there is nothing of that stamp."""
-    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, IndexError, NotImplementedError):
+    """What was kept for a file or folder; None where there is nothing of that stamp, or no memory for it just now."""
+    # Where memory is short, threads may hold it for a moment: the usual way needs it in smaller pieces.
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, IndexError, NotImplementedError, MemoryError):
         found = marshal.loads(_kept(_beside(beside, kind), beside.stat().st_uid))
         if found[0] == stamp and len(found) == 2:
             return found[1]
@@ -121,7 +122,7 @@ def recalled(beside: Path, kind: str, stamp: tuple[Any, ...]) -> Any:
 def keep(beside: Path, kind: str, stamp: tuple[Any, ...], made: Any) -> None:
     """Keep something that was made, where that may be."""
     if _may_keep(beside):
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, MemoryError):
             _keep(_beside(beside, kind), marshal.dumps((stamp, made)))
 
 

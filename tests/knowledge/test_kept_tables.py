@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import sys
 from dataclasses import replace
@@ -80,6 +81,22 @@ def test_neither_a_link_nor_a_fifo_is_a_kept_form(table: Path) -> None:
     os.write(holds_it_open, (table.parent / "elsewhere").read_bytes())
     assert load.recalled(table, "code", (1,)) is None
     os.close(holds_it_open)
+
+
+def test_without_memory_for_a_kept_form_things_are_made_as_if_none_were_kept(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load.keep(table, "code", (1,), "kept")
+    assert load.recalled(table, "code", (1,)) == "kept"
+
+    def full(*_: object) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(marshal, "loads", full)
+    assert load.recalled(table, "code", (1,)) is None
+    assert load.read_table(table) == {"cards": ["one", "two"]}
+    monkeypatch.setattr(marshal, "dumps", full)
+    load.keep(table, "code", (2,), "not kept")
 
 
 def test_the_folder_is_for_its_owner_to_write(table: Path) -> None:
