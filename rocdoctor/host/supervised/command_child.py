@@ -34,6 +34,7 @@ _KILL_S = 20.0
 # How long processes that a tool left behind are looked for.
 _ORPHANS_S = 1.0
 _PR_SET_CHILD_SUBREAPER = 36
+_M_ARENA_MAX = -8
 _STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
@@ -89,6 +90,21 @@ def _pipe() -> tuple[int, int]:
 # -- the child
 
 
+def _one_heap() -> None:
+    """Where addresses are limited, no thread sets 64 MiB of them aside for a heap of its own.
+
+    The first thread begins before most modules are loaded: whether that much was still free hung on the load of the
+    machine, and what came after found no memory (glibc, mallopt(3), M_ARENA_MAX).
+    """
+    import resource
+
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        with contextlib.suppress(Exception):
+            import ctypes
+
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
 def _work(work: Callable[[], int], said: int, alive: int, mask: set[int | signal.Signals]) -> NoReturn:
     code = 1
 
@@ -110,6 +126,7 @@ def _work(work: Callable[[], int], said: int, alive: int, mask: set[int | signal
 
     alone: list[bool] = []
     atexit.register(deliver)
+    _one_heap()
     with contextlib.suppress(RuntimeError, MemoryError):  # no more threads for this user
         _thread.start_new_thread(_end_with_parent, (alive, alone))  # which does not wait for the thread's first step
     try:
