@@ -8,6 +8,7 @@ import pytest
 
 from rocdoctor.knowledge import lookup
 from rocdoctor.knowledge.gpus.nvidia_chips import capability_of_device
+from rocdoctor.knowledge.gpus.nvidia_vgpus import vgpu_type
 from rocdoctor.knowledge.load import load_table
 
 
@@ -57,3 +58,19 @@ def test_profiles_say_the_same_of_their_ids() -> None:
         for pci in one.pci
     ]
     assert len(told) > 20 and [row for row in told if row[1] != row[2]] == []
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind"),
+    [
+        (("10de:1eb8", "10de:1375"), "T4-16C"),
+        (("10de:2330", "10de:16c0"), None),  # an H100 of its own
+        (("10de:1eb8", "10de:12a2"), None),  # Tesla T4
+        (("10de:20b0", "10de:1463"), None),  # A100-SXM4-80GB: its name ends in a size too
+        (("10de:1eb8", "103c:1375"), None),  # another vendor's board
+        (("1002:1eb8", "10de:1375"), None),
+        (("10de", ""), None),
+    ],
+)
+def test_a_vgpu_is_told_by_both_ids(ids: tuple[str, str], kind: str | None) -> None:
+    assert vgpu_type(*ids) == kind

@@ -14,6 +14,7 @@ from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.gpus.cards_without_profile import older_card
 from rocdoctor.knowledge.gpus.nvidia_chips import capability_of_device
+from rocdoctor.knowledge.gpus.nvidia_vgpus import vgpu_type
 from rocdoctor.knowledge.lookup import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown, value_or
 from rocdoctor.model.facts import (
@@ -38,6 +39,8 @@ from rocdoctor.model.lazy_re import regex
 MAX_GPUS = 1024
 # What lspci prints for a device that its table of names does not have.
 _NUMBER_FOR_NAME = regex(r"\bDevice [0-9a-f]{4}$")
+# NVIDIA A100-40C, GRID T4-8Q, NVIDIA A100-1-5CME: a size in GB and the letters of a series (as in nvidia_vgpus.yaml).
+_VGPU_NAME = regex(r"-\d{1,3}(?:[ABCQ]|CME)\Z")
 # Facts that are one value of one source; the tables of names alone tell whether memory is shared.
 _SIMPLE = tuple(one.name for one in fields(Gpu) if one.default is NOT_ASKED and one.name != "shared_memory")
 _OF_LINK = tuple(one.name for one in fields(Pcie) if one.default is NOT_ASKED)
@@ -204,7 +207,7 @@ def _gpu(index: int, device: Device) -> Gpu:
     )
     if isinstance(gpu.bdf, Known) and device.bdf and gpu.bdf.value != device.bdf:
         gpu = replace(gpu, bdf=Known(device.bdf, gpu.bdf.source))
-    return _with_profile(gpu)
+    return _with_profile(_with_vgpu(gpu))
 
 
 def _group(device: Device, prefix: str) -> dict[str, Fact[float]]:
@@ -295,6 +298,24 @@ def _with_profile(gpu: Gpu) -> Gpu:
         why = Unknown("the driver lists shared memory for an integrated GPU, not memory of its own", "not-asked")
         changed = replace(changed, vram_bytes=why)
     return _guess_integrated(changed)
+
+
+def _with_vgpu(gpu: Gpu) -> Gpu:
+    """Whether it is an NVIDIA vGPU, where no tool says so: by the name that a tool gives it, or by its PCI ids.
+
+    Ids that no row has tell nothing: the table has no vGPU before Turing, and none that came later.
+    """
+    if gpu.vendor != "nvidia" or isinstance(gpu.vgpu, Known):
+        return gpu
+    if isinstance(gpu.name, Known) and _VGPU_NAME.search(gpu.name.value):
+        return replace(gpu, vgpu=Known(True, gpu.name.source))
+    if not isinstance(gpu.pci_id, Known) or not isinstance(gpu.subsystem_id, Known):
+        return gpu
+    kind = vgpu_type(gpu.pci_id.value, gpu.subsystem_id.value)
+    if kind is None:
+        return gpu
+    named = Known(f"NVIDIA {kind}", Source("table nvidia_vgpus.yaml"))  # lspci has the name of the GPU behind it
+    return replace(gpu, vgpu=Known(True, gpu.subsystem_id.source), name=named)
 
 
 def _with_capability(gpu: Gpu, device_id: str) -> Gpu:

@@ -206,6 +206,8 @@ class Gpu:
     fabric_status: Fact[str] = NOT_ASKED  # what the registration at the NVLink fabric came to, "Success" or an error
     mig_devices: Fact[int] = NOT_ASKED  # MIG devices that are set up on it
     recovery_action: Fact[str] = NOT_ASKED  # what the driver asks for: None, Reset, Reboot, Drain and Reset
+    vgpu: Fact[bool] = NOT_ASKED  # a share of a GPU that the hypervisor lends this machine (NVIDIA vGPU)
+    vgpu_license: Fact[str] = NOT_ASKED  # "Licensed (Expiry: ...)", "Unlicensed (Restricted)"
     vram_used_percent: Fact[int] = NOT_ASKED  # as tools round it, where they give no bytes
 
     @property

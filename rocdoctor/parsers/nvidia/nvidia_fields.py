@@ -49,6 +49,12 @@ def _word(text: str) -> str | None:
     return "None" if text.strip() == "None" else read_name(text)
 
 
+def _is_vgpu(text: str) -> bool | None:
+    """None, Pass-Through, VGPU, and of hosts Host VGPU and Host VSGA (nvmlGpuVirtualizationMode_t of NVML)."""
+    mode = _word(text)
+    return None if mode is None else mode.upper() == "VGPU"
+
+
 def yes_no(text: str) -> bool | None:
     """True for Enabled, Yes, Active, On; False for their opposites; a pending mark ("Enabled*") is ignored."""
     return _YES_NO.get(text.strip().rstrip("*").lower())
@@ -197,6 +203,8 @@ FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
     ("drain_and_reset_recommended", yes_no, ("gpu_reset_status/drain_and_reset_recommended",)),
     ("recovery_action", _word, ("gpu_recovery_action",)),
     ("mig", yes_no, ("mig_mode/current_mig", "mig_mode/current")),
+    ("vgpu", _is_vgpu, ("gpu_virtualization_mode/virtualization_mode",)),
+    ("vgpu_license", read_name, ("vgpu_software_licensed_product/license_status",)),
     ("fabric_state", read_name, ("fabric/state",)),
     ("fabric_status", read_name, ("fabric/status",)),
 )

@@ -108,3 +108,24 @@ def test_a_good_listing_is_known_to_have_no_failure_and_none_is_unknown() -> Non
     none = _machine()
     assert isinstance(none.nvidia_failure, Unknown)
     assert isinstance(none.nvidia_attached, Unknown)
+
+
+def test_a_vgpu_is_told_by_its_mode_or_by_its_name() -> None:
+    shape = (
+        '<nvidia_smi_log><attached_gpus>1</attached_gpus><gpu id="00000000:02:00.0"><product_name>{name}</product_name>'
+        "<gpu_virtualization_mode><virtualization_mode>{mode}</virtualization_mode></gpu_virtualization_mode>"
+        "<vgpu_software_licensed_product><license_status>Unlicensed (Restricted)</license_status>"
+        "</vgpu_software_licensed_product></gpu></nvidia_smi_log>"
+    )
+    for name, mode, vgpu in (
+        ("NVIDIA H100-80C", "VGPU", True),
+        ("NVIDIA H100 PCIe", "Pass-Through", False),
+        ("NVIDIA A100-SXM4-40GB", "None", False),
+        ("NVIDIA A40", "Host VGPU", False),
+        ("GRID T4-8Q", "N/A", True),
+        ("NVIDIA A100-1-5CME", "N/A", True),
+        ("NVIDIA A100-SXM4-80GB", "N/A", None),
+    ):
+        (gpu,) = _machine(xml=shape.format(name=name, mode=mode)).gpus
+        assert (gpu.vgpu.value if isinstance(gpu.vgpu, Known) else None) is vgpu, name
+        assert isinstance(gpu.vgpu_license, Known) and gpu.vgpu_license.value == "Unlicensed (Restricted)"

@@ -36,6 +36,7 @@ LAYER: Layer = "driver"
 
 _ID, _TITLE, _KEY = "driver-nvidia", "NVIDIA driver", "secure-boot-key-nvidia"
 _PAGE = install.hosts()["nvidia_cuda"].page
+_VGPU_PAGE = "https://docs.nvidia.com/grid/latest/grid-vgpu-user-guide/index.html"
 # Why no driver runs, the most telling first; each has to be about NVIDIA, since some speak of other modules too.
 _REASONS = (
     "nvidia-gpu-not-supported",
@@ -168,12 +169,37 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
         return _by_hand(situation, check, found)
     built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("nvidia")]
     release = situation.kernel
+    if any(value_or(gpu.vgpu, False) for gpu in for_one_driver(situation.machine)):
+        return _guest_driver(for_one_driver(situation.machine), found.message, found.evidence, Verify(check))
     here = next((one for one in built if release and f", {release}," in one and one.endswith("installed")), None)
     if here is not None and check == "driver-module-not-loaded":
         why = f"The driver is installed for this kernel, and is not loaded yet: {here}."
         evidence = (cite(situation.machine.kernel.dkms, here), *found.evidence)
         return Step(_ID, "Load the NVIDIA driver", "waiting", why, evidence, effective="reboot", verify=Verify(check))
     return _install(situation, found.message, found.evidence, Verify(check))
+
+
+def _guest_driver(gpus: Sequence[Gpu], message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
+    """What drives a vGPU comes from whoever lends it: no package of a distribution or of NVIDIA's repositories does."""
+    shares = [gpu for gpu in gpus if value_or(gpu.vgpu, False)]
+    first = shares[0]
+    named = value_or(first.name, first.label)
+    why = f"{message} {count_words(len(shares), 'vGPU')} of the hypervisor ({named}): no ordinary driver runs it."
+    return Step(
+        _ID,
+        "Install the NVIDIA vGPU guest driver",
+        "todo",
+        why,
+        (*evidence, cite(first.vgpu, f"vGPU {named}")),
+        risk="manual",
+        effective="reboot",
+        verify=verify,
+        notes=(
+            "Ask whoever runs the hypervisor or the cloud for the guest driver (GRID) of the vGPU release on the host.",
+            "It needs a licence too: put the client configuration token into /etc/nvidia/ClientConfigToken.",
+            f"NVIDIA's page: {_VGPU_PAGE}",
+        ),
+    )
 
 
 def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
@@ -202,7 +228,12 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         branch += " and enrol the key that signs it (Secure Boot)"
     sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
     signing = install.boot_notes(route.secure_boot)
-    notes = [*_flavour(situation), *_left_out(situation), *(one for one in route.notes if one not in signing)]
+    notes = [
+        *_flavour(situation),
+        *_left_out(situation),
+        *_lent(situation),
+        *(one for one in route.notes if one not in signing),
+    ]
     if situation.secure_boot and route.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
     if situation.secure_boot is None and route.secure_boot:
@@ -242,6 +273,13 @@ def _flavour(situation: Situation) -> tuple[str, ...]:
     if install.driver_needed(told[-1]) == "open":
         return (f"This GPU needs NVIDIA's open kernel module, branch {table['blackwell']['branch']} or newer.",)
     return ()
+
+
+def _lent(situation: Situation) -> tuple[str, ...]:
+    """In a virtual machine: what these packages do not drive."""
+    if value_or(situation.machine.container.virtual_machine, None) is None:
+        return ()
+    return ("If the host lends a vGPU, not the whole GPU, ask for the guest driver of its release instead.",)
 
 
 def _key(situation: Situation, driver: Step) -> Step | None:

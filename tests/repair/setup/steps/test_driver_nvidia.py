@@ -348,3 +348,17 @@ def test_a_route_tells_the_oldest_driver_that_it_brings() -> None:
     ):
         route = install.nvidia_driver(whole(system), capability)
         assert isinstance(route, install.DriverRoute) and route.least == least, (system, capability)
+
+
+def test_what_drives_a_vgpu_comes_from_its_host() -> None:
+    lent = nvidia_gpu(0, name="NVIDIA L40S-12C", compute_capability="8.9", driver=None, vgpu=True)
+    found = _driver(desk(lent, os="ubuntu 24.04"))
+    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
+    assert "NVIDIA L40S-12C" in found.why and "guest driver" in found.title
+
+
+@pytest.mark.parametrize(("hypervisor", "said"), [("kvm", True), (None, False)])
+def test_in_a_virtual_machine_a_vgpu_is_thought_of(hypervisor: str | None, said: bool) -> None:
+    bare = nvidia_gpu(0, compute_capability="8.9", driver=None)
+    found = _driver(desk(bare, os="ubuntu 24.04", container={"virtual_machine": hypervisor}))
+    assert found.actions and any("vGPU" in note for note in found.notes) is said
