@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.insight.software.torch_stack import backend, cuda_wheel_index, preliminary, rocm_label, satisfies, works
+from rocdoctor.insight.software.torch_command import install_command
+from rocdoctor.insight.software.torch_stack import backend, preliminary, rocm_label, satisfies, works
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Container, TorchBuild
-from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu
+from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, u
 
 
 @pytest.mark.parametrize(
@@ -73,8 +74,16 @@ def test_labels_and_preliminary_versions() -> None:
     assert not preliminary("2.9.1+rocm6.4") and not preliminary("2.9.1.post1")
 
 
-def test_the_index_has_code_for_the_gpu() -> None:
-    assert cuda_wheel_index(nvidia_gpu(), "560.35.05") == "https://download.pytorch.org/whl/cu128"
+def test_a_command_for_torch_is_given_where_it_is_known_that_it_brings_one() -> None:
+    named = nvidia_gpu(compute_capability="8.9")
+    for gpu, python, index in (
+        (named, "3.12.3", "cu128"),
+        (named, "3.8.10", ""),  # no release is published for it
+        (nvidia_gpu(compute_capability=u()), "3.12.3", ""),  # which build has code for it is not known
+    ):
+        told = TorchBuild(version=k(None), python=k(python))
+        command = str(install_command(machine(gpu, torch=told), gpu))
+        assert command.endswith(index) if index else command == "", command
 
 
 def test_torch_works_where_it_was_imported_and_counts_gpus() -> None:

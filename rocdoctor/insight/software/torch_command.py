@@ -11,7 +11,6 @@ from rocdoctor.insight.gpus.presence import is_driven, of_vendor
 from rocdoctor.insight.software.torch_stack import (
     SELECTOR_PAGE,
     compute_gpus,
-    cuda_wheel_index,
     for_training,
     guessed,
     reinstall,
@@ -19,7 +18,6 @@ from rocdoctor.insight.software.torch_stack import (
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.software.compat import driver_package, driver_supports, series, torch_releases
-from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, install_torch
 from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Fix
@@ -149,11 +147,8 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     if wheel is None and not replaces and gpu.vendor == "amd":
         wheel = _for_the_cpu(machine)
     if wheel is None:
-        # For AMD GPUs wheels are all that there is: without one, no index has a build for this target or processor.
-        if not _has_code(machine, gpu):
-            return ShellCommand()
-        index = cuda_wheel_index(gpu, nvidia_release(machine)) if gpu.vendor == "nvidia" else None
-        return install_torch(index, how="reinstall" if replaces else "install")
+        # No index has a build for this GPU, processor or Python, or nothing tells which: set-up says what is missing.
+        return ShellCommand()
     args = wheel.args
     if not is_known(machine.torch.python) and wheel.kind != "amd":
         # Which releases there are for that Python is not known: pip takes the newest one of the index.
@@ -173,13 +168,6 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     gone = shell("{python:path} -m pip uninstall -y {names}", python=path, names=_FAMILY)
     new = shell("{python:path} {words:option}", python=path, words=install_words)
     return joined([gone, new] if replaces else [new])
-
-
-def _has_code(machine: Machine, gpu: Gpu) -> bool:
-    """False where no build for this processor has code for an NVIDIA GPU, whichever the Python is."""
-    capability, arch = value_or(gpu.compute_capability, ""), value_or(machine.cpus.arch, "x86_64")
-    rows = cuda_rows(capability, nvidia_release(machine)) if gpu.vendor == "nvidia" and capability else ()
-    return not rows or any(install.cuda_built_for(row["flavour"], capability, arch) for row in rows)
 
 
 def _for_the_cpu(machine: Machine) -> install.WheelIndex | None:

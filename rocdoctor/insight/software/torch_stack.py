@@ -238,12 +238,6 @@ def preliminary(version: str) -> bool:
     return found is None or any(word in found[1] for word in ("a", "b", "rc", "dev"))
 
 
-def cuda_wheel_index(gpu: Gpu, driver: str = "") -> str:
-    """The index of pytorch.org with the newest CUDA flavour for an NVIDIA GPU's compute capability and this driver; one
-    that is not known counts as one of CUDA 12."""
-    return _cuda_index(value_or(gpu.compute_capability, ""), driver)
-
-
 def any_wheel_index(vendor: str, machine: Machine) -> str | None:
     """The index for GPUs of a vendor where nothing tells which one: the newest ROCm flavour of the tables, CUDA 12.
 
