@@ -62,6 +62,7 @@ _LIVE = {
     "--with-smoke": "tests/host/live/test_as_root.py",
     "--plan": "tests/cli/commands/test_smoke_plan.py",
     "net": "tests/fleet/test_real_net.py",
+    "show": "tests/cli/commands/test_fleet.py",
 }
 
 

@@ -30,7 +30,7 @@ from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["run", "tick", "ingest", "judge", "why", "page", "metrics", "apply", "forget", "emit", "net"]
+Action = Literal["run", "tick", "ingest", "judge", "show", "why", "page", "metrics", "apply", "forget", "emit", "net"]
 _RECORDS = "/shared/records"
 _TARGETS = ("slurm", "systemd", "prometheus", "grafana")
 
@@ -69,7 +69,8 @@ def arguments(parser: ArgumentParser) -> None:
         "action",
         choices=get_args(Action),
         help=told
-        + "why: all about one node; page and metrics: write a file for people, for Prometheus; apply: drain; "
+        + "show: the same on a screen; why: all about one node; "
+        + "page and metrics: write a file for people, for Prometheus; apply: drain; "
         + "forget: with the next tick, what is kept of nodes that are gone or were rebuilt; "
         + "emit: write files for what runs record and gate; net: measure the ways between nodes, on each of them",
     )
@@ -162,6 +163,8 @@ def run(options: Options) -> int:
     if options.action == "emit":
         return _emit(options)
     store = Store(Path(options.store))
+    if options.action == "show":
+        return _screen(options, store)
     try:
         if options.action == "forget":
             return _forget(options, store)
@@ -196,6 +199,26 @@ def run(options: Options) -> int:
     if options.action == "run" and not found.told:
         return EXIT_FINDINGS
     return EXIT_FINDINGS if any(one.proposal == "drain" for one in found.nodes) else 0
+
+
+def _screen(options: Options, store: Store) -> int:
+    """The last round on a screen, until somebody leaves it."""
+    from rocdoctor.cli.commands.tui import shown
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        same = shlex.join(("rocdoctor", "fleet", "judge", str(options.store)))
+        raise UsageError(f"show needs a terminal; {same} prints the same")
+
+    def judged() -> FleetVerdict:
+        return store.again(options.at)
+
+    try:
+        store.safe()
+    except StoreError as error:
+        raise UsageError(f"{options.store}: {error}") from None
+    from rocdoctor.tui.fleet.fleet_app import FleetApp
+
+    shown(FleetApp(str(options.store), judged))
 
 
 def _net(options: Options) -> int:

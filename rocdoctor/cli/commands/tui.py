@@ -23,9 +23,10 @@ from rocdoctor.service.session import open_host
 if TYPE_CHECKING:
     import asyncio
 
+    from textual.app import App
+
     from rocdoctor.host.base import Host
     from rocdoctor.host.supervised.supervised_host import FarHost
-    from rocdoctor.tui.app import RocdoctorApp
     from rocdoctor.tui.config import Config
 
 HELP: str = "the screens (also without a command on a terminal)"
@@ -86,7 +87,15 @@ def run(options: TuiOptions) -> NoReturn:
             far.retry()
         return fresh(host)
 
-    app = RocdoctorApp(host, again, liked)
+    _shown(RocdoctorApp(host, again, liked), end)
+
+
+def shown(app: App[None]) -> NoReturn:
+    """Show screens that need no host, and end the process with them."""
+    _shown(app, _End(None, Terminal()))
+
+
+def _shown(app: App[None], end: _End) -> NoReturn:
     try:
         with end.terminal.drawn_on():
             _show(app, end)
@@ -98,7 +107,7 @@ def run(options: TuiOptions) -> NoReturn:
     end.now(0)
 
 
-def _show(app: RocdoctorApp, end: _End) -> None:
+def _show(app: App[None], end: _End) -> None:
     """Run the app to its end; what broke it is raised."""
     import asyncio
 
@@ -128,7 +137,7 @@ class _End:
         self._loop: Any = None
         self._app: Any = None
 
-    def install(self, loop: asyncio.AbstractEventLoop, app: RocdoctorApp) -> None:
+    def install(self, loop: asyncio.AbstractEventLoop, app: App[None]) -> None:
         """Hear signals and the terminal. What is ignored (as nohup wants it) stays ignored."""
         self._loop, self._app = loop, app
         for name in _STOPPING:

@@ -184,3 +184,8 @@ def test_a_key_that_another_user_made_is_none(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     with pytest.raises(UsageError, match="another user"):
         key_of(str(key))
+
+
+def test_the_screen_needs_a_terminal(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "show", store]) == 2
+    assert f"rocdoctor fleet judge {store} prints the same" in capsys.readouterr().err

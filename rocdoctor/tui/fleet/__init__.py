@@ -1,0 +1,1 @@
+"""The screen of a fleet: which nodes to take out, and why."""

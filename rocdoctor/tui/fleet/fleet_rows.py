@@ -1,0 +1,132 @@
+"""The rows of the fleet's screen and what stands beside each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from shlex import quote
+
+from rocdoctor.fleet.node_names import folded
+from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict
+from rocdoctor.model.printable import one_line
+from rocdoctor.report.document import GAP, Block, Code, Document, Para
+from rocdoctor.report.fleet.fleet_document import TITLES, FleetRow, part_of, rows, why
+
+_MOST_OPENED = 2000  # rows of a group that is open; the others are found by the search of the command
+_MOST_BESIDE = 3  # nodes of a group with all that speaks against them
+ABOUT_ALL = "About the fleet: nobody is drained for these"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetEntry:
+    """A row: a heading (no nodes, no finding), a finding about the fleet, nodes with one reason, or one of those.
+
+    ``part`` is one of TITLES, "" for what is about the fleet; ``name`` stays the same as long as it means the same.
+    """
+
+    part: str
+    name: str
+    words: str
+    nodes: tuple[str, ...] = ()
+    finding: FleetFinding | None = None
+    opened: bool = False
+    inside: bool = False
+
+    @property
+    def is_heading(self) -> bool:
+        """Nothing can be done with it."""
+        return not self.nodes and self.finding is None
+
+    @property
+    def opens(self) -> bool:
+        """Whether its nodes can be listed below it."""
+        return len(self.nodes) > 1
+
+
+def entries(found: FleetVerdict, opened: Collection[str] = ()) -> list[FleetEntry]:
+    """All rows, what to do first at the top; ``opened``: names of groups whose nodes are listed too."""
+    return list(chain(_about_all(found), *(_of_part(found, name, title, opened) for name, title, _ in TITLES)))
+
+
+def _about_all(found: FleetVerdict) -> Iterator[FleetEntry]:
+    if found.findings:
+        yield FleetEntry("", "all", f"{ABOUT_ALL} ({len(found.findings)})")
+    for number, one in enumerate(found.findings):
+        yield FleetEntry("", f"all:{number}:{one.kind}:{one.what}", one_line(one.message), finding=one)
+
+
+def _of_part(found: FleetVerdict, part: str, title: str, opened: Collection[str]) -> Iterator[FleetEntry]:
+    members = [one for one in found.nodes if part_of(one) == part]
+    if members:
+        yield FleetEntry(part, part, f"{title} ({len(members)})")
+    by_name = {one.node: one for one in members}
+    for row in rows(members):
+        group = f"{part}:{row.first.check}:{row.first.cause}"
+        is_open = group in opened and len(row.nodes) > 1
+        yield FleetEntry(part, group, _group_words(row, is_open), row.nodes, opened=is_open)
+        for node in row.nodes[:_MOST_OPENED] if is_open else ():
+            words = f"{node}  {_node_words(by_name[node])}"
+            yield FleetEntry(part, f"{group}:{node}", words, (node,), inside=True)
+        if is_open and len(row.nodes) > _MOST_OPENED:
+            yield FleetEntry(part, f"{group}:more", f"and {len(row.nodes) - _MOST_OPENED} more (--json has all)")
+
+
+def _group_words(row: FleetRow, is_open: bool) -> str:
+    mark = "" if len(row.nodes) == 1 else "- " if is_open else "+ "
+    count = "" if len(row.nodes) == 1 else f" ({len(row.nodes)})"
+    return f"{mark}{folded(row.nodes)}{count}  {row.words}"
+
+
+def _node_words(one: NodeVerdict) -> str:
+    place = "" if one.first.gpu is None else f"gpu {one.first.gpu}: "
+    return f"{place}{one_line(one.first.message)}"
+
+
+def beside(found: FleetVerdict, entry: FleetEntry, store: str) -> Document:
+    """All that is known of a row, and which command goes on from there."""
+    if entry.finding is not None:
+        return list(_of_finding(entry.finding))
+    return list(_of_nodes(found, entry, store))
+
+
+def _of_finding(one: FleetFinding) -> Iterator[Block]:
+    yield Para(one_line(one.message), bold=True)
+    group = f" of {one_line(one.group)}" if one.group else ""
+    yield Para(f"{one.nodes} of {one.among} nodes{group}. A shared cause speaks against none of them.")
+
+
+def _of_nodes(found: FleetVerdict, entry: FleetEntry, store: str) -> Iterator[Block]:
+    by_name = {one.node: one for one in found.nodes}
+    if entry.opens:
+        yield Para((Code(folded(entry.nodes), "1"), f"  ({len(entry.nodes)} nodes)"))
+        yield GAP
+    for node in entry.nodes[:_MOST_BESIDE]:
+        one = by_name[node]
+        yield from why(one)
+        yield Para(record_words(one, found.at), "  ")
+        yield GAP
+    if len(entry.nodes) > _MOST_BESIDE:
+        yield Para(f"and {len(entry.nodes) - _MOST_BESIDE} more: Enter lists them.")
+        yield GAP
+    yield Para("All about a node:")
+    yield Para((Code(f"rocdoctor fleet why {quote(store)} {entry.nodes[0]}"),), "  ", folded=False)
+    if entry.part == "drain":
+        yield Para("What would be drained (nothing is done without --yes):")
+        yield Para((Code(f"rocdoctor fleet apply {quote(store)} --on slurm"),), "  ", folded=False)
+
+
+def record_words(one: NodeVerdict, at: int) -> str:
+    """How old its last good record was at the time of the verdict."""
+    if one.record_at is None:
+        return "It never brought a record that counts."
+    return f"Its last good record: {age(at - one.record_at)} before this verdict."
+
+
+def age(seconds: float) -> str:
+    """A time span in its largest unit: 14 min, 3 h, 2 days."""
+    whole = max(0, int(seconds))
+    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
+        if whole >= 2 * size:
+            return f"{whole // size} {unit}"
+    return f"{whole} s"
