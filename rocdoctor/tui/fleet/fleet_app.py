@@ -15,11 +15,12 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.insight.texts.log_events import duration
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.fleet.fleet_document import headline
 from rocdoctor.report.text import lines
 from rocdoctor.tui.background import Background, Call
-from rocdoctor.tui.fleet.fleet_rows import FleetEntry, age, beside, entries
+from rocdoctor.tui.fleet.fleet_rows import FleetEntry, beside, entries
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.key_line import KeyLine
@@ -104,7 +105,7 @@ class FleetApp(App[None]):
 
     def _show(self, found: FleetVerdict) -> None:
         self.found = found
-        ago = age(time.time() - found.at)
+        ago = duration(time.time() - found.at)
         self._head(f"{headline(found)} As of {time.strftime('%H:%M', time.localtime(found.at))}, {ago} ago.")
         entry = self._current()
         self._fill("" if entry is None else entry.name)

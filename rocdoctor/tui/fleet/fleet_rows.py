@@ -9,6 +9,7 @@ from shlex import quote
 
 from rocdoctor.fleet.node_names import folded
 from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict
+from rocdoctor.insight.texts.log_events import duration
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Code, Document, Para
 from rocdoctor.report.fleet.fleet_document import TITLES, FleetRow, part_of, rows, why
@@ -120,13 +121,4 @@ def record_words(one: NodeVerdict, at: int) -> str:
     """How old its last good record was at the time of the verdict."""
     if one.record_at is None:
         return "It never brought a record that counts."
-    return f"Its last good record: {age(at - one.record_at)} before this verdict."
-
-
-def age(seconds: float) -> str:
-    """A time span in its largest unit: 14 min, 3 h, 2 days."""
-    whole = max(0, int(seconds))
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if whole >= 2 * size:
-            return f"{whole // size} {unit}"
-    return f"{whole} s"
+    return f"Its last good record: {duration(at - one.record_at)} before this verdict."

@@ -9,7 +9,7 @@ from rocdoctor.fleet.classes import NodeClass
 from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict, Reason
 from rocdoctor.report.text import lines
 from rocdoctor.tui.fleet.fleet_app import FleetApp
-from rocdoctor.tui.fleet.fleet_rows import FleetEntry, age, beside, entries
+from rocdoctor.tui.fleet.fleet_rows import FleetEntry, beside, entries
 from rocdoctor.tui.widgets.options import SearchedOptions
 
 _AT = 1_800_000_000
@@ -76,11 +76,6 @@ def test_beside_a_row_stands_why_and_the_command_that_goes_on() -> None:
 def test_what_a_node_says_drives_no_terminal() -> None:
     (row,) = [one for one in entries(_fleet(_node("n1", "certain", "\x1b[31mred\n"))) if one.nodes]
     assert "\x1b" not in row.words and "\n" not in row.words
-
-
-def test_ages_are_said_in_their_largest_unit() -> None:
-    told = " | ".join(age(span) for span in (-5, 59, 119, 120, 7199, 7200, 172799, 172800))
-    assert told == "0 s | 59 s | 119 s | 2 min | 119 min | 2 h | 47 h | 2 days"
 
 
 def test_keys_open_and_fold_a_group_and_an_error_is_said() -> None:
