@@ -31,20 +31,48 @@ _STATED = regex(r"(.+?)\s*:\s*(\d{1,4}(?:\.\d{1,2})?)\s*(gib|gb|g)?\Z", re.IGNOR
 # Words beside a name that make no other part of it.
 _FILL = regex(
     r"amd|ati|nvidia|geforce|tesla|quadro|radeon|instinct|rtx|gtx|rx|pro|ai|sxm\d?|oam|pcie?|pci-?e|hbm\d?e?|"
-    r"\d{1,3}\s?gi?b?|gpus?|cards?|accelerators?|graphics",
+    r"\d{1,3}\s?gi?b?|gpus?|cards?|modules?|gcds?|accelerators?|graphics",
     re.IGNORECASE,
 )
+# The word by which people who know that a card is two GPUs count the GPUs.
+_DIES = regex(r"\bgcds?\b", re.IGNORECASE)
+# A size without its unit: "A100-40".
+_SIZE_ALONE = regex(r"(.+?)[-\s](\d{2,3})\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the words say: devices as people count them (cards), the part, and memory of one GPU in GiB if stated."""
+    """What the words say: devices as people count them, the part, and memory of one GPU in GiB if stated.
+
+    A card of two dies is counted as one by AMD (data sheets), as two by Slurm and the ROCm runtime (Frontier User
+    Guide, docs.olcf.ornl.gov/systems/frontier_user_guide.html, "TERMINOLOGY", read 2026-11-28).
+    """
 
     count: int
     name: str
     profile: GpuProfile | None
     older: OlderCard | None
     memory_gib: float | None
+
+    @property
+    def dies(self) -> int:
+        """GPUs of one card."""
+        return self.profile.dies if self.profile else 1
+
+    @property
+    def usual(self) -> int:
+        """Cards of a node at most."""
+        return CARDS_PER_NODE.get(self.profile.id, _USUAL_NODE) if self.profile else _USUAL_NODE
+
+    @property
+    def as_gpus(self) -> bool:
+        """Whether the count is one of GPUs: it says so, or no node has that many cards of two."""
+        return self.dies > 1 and (bool(_DIES.search(self.name)) or self.usual < self.count <= self.usual * self.dies)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of a node."""
+        return self.count if self.as_gpus else self.count * self.dies
 
 
 def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
@@ -57,29 +85,30 @@ def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
     notes: list[str] = []
     asked = _read(text)
     profile = asked.profile
-    gpus = asked.count * (profile.dies if profile else 1)
+    gpus = asked.gpus
     _check_node(asked, nodes)
-    if profile and profile.dies > 1:
-        notes.append(f"{_short(profile)}: one card is {profile.dies} GPUs, so {asked.count} of them are {gpus} GPUs")
-    memory = _memory(asked, notes)
+    notes += _two_ways(asked)
+    memory = _memory(asked, ram_gib, notes)
     fabric = described_fabric(profile, gpus, notes)
     full = _part_name(profile, asked.name, memory) if profile else asked.name
     spec: dict[str, Any] = {"name": full, "mem_gib": memory, "per_node": gpus}
     spec |= fabric.spec()
     rates = network_rates()
     gpu = read_gpu(spec, rates, notes)
+    half = profile is not None and profile.family == "amd-apu"
     sources = {"memory": "stated" if asked.memory_gib else f"profile {profile.id}" if profile else "stated"}
+    if half and asked.memory_gib is None:
+        sources["memory"] = "half of main memory, the driver's default"
     sources |= _rate_sources(gpu.peak, gpu.bandwidth, profile, notes, asked.name)
     sources["link"] = fabric.source
     shared = profile.shared_memory if profile else bool(asked.older and asked.older.integrated)
-    half = profile is not None and profile.family == "amd-apu"
-    host = _host_memory(memory * gpus, gpu.usable_bytes / GIB * gpus, shared, ram_gib, sources, notes, half)
+    host = _host_memory(memory * gpus, gpu.usable_bytes / GIB * gpus, shared, ram_gib, sources, notes, half and bool(asked.memory_gib))
     if nodes > 1:
         sources["network"] = "assumption"
         notes.append(f"the network is not known: {gpu.nic / 1e9:.4g} GB/s a GPU are assumed")
     name = _without_maker(full) if profile else asked.name
     return Fleet(
-        name=f"{nodes} x {gpus} {name}" if nodes > 1 else f"{gpus} x {name}",
+        name=_said(asked, name, nodes),
         origin="described",
         vendor=_vendor(asked),
         nodes=nodes,
@@ -95,6 +124,34 @@ def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
         notes=tuple(notes),
         sources=sources,
     )
+
+
+def _said(asked: Asked, name: str, nodes: int) -> str:
+    """The fleet in the user's count; of cards that are two GPUs the other count too."""
+    each = f"{nodes} x {asked.count} {name}" if nodes > 1 else f"{asked.count} x {name}"
+    if asked.dies == 1:
+        return each
+    cards = -(-asked.gpus // asked.dies)
+    other = f"{cards} card{'s' if cards > 1 else ''}" if asked.as_gpus else f"{asked.gpus} GPUs"
+    return f"{each} ({other}{' each' if nodes > 1 else ''})"
+
+
+def _two_ways(asked: Asked) -> list[str]:
+    """How the number was read, where a card is two GPUs."""
+    if asked.profile is None or asked.dies == 1:
+        return []
+    name, count = _short(asked.profile), asked.count
+    if asked.as_gpus:
+        cards = -(-asked.gpus // asked.dies)
+        return [
+            f"{count} {name} are read as {count} GPUs (GCDs), which is how Slurm and ROCm count: "
+            f"{cards} card{'s' if cards > 1 else ''} of {asked.dies} GPUs"
+        ]
+    fewer = f"; for {count} GPUs of it write {count}x{name.replace(' ', '-')}-GCD"
+    return [
+        f"{name}: one card is {asked.dies} GPUs (GCDs), so {count} of them are the {asked.gpus} GPUs that Slurm and ROCm "
+        f"show{fewer}"
+    ]
 
 
 def _read(text: str) -> Asked:
@@ -119,6 +176,13 @@ def _read(text: str) -> Asked:
     if count < 1:
         raise SpecError("0 GPUs are nothing to plan for; nearest: 1")
     profile = _part(words, memory)
+    if profile is None and memory is None and (sized := _SIZE_ALONE.match(words)):
+        named = f"{sized.group(1)}-{sized.group(2)}GB"
+        profile = _part(named, None)
+        if profile is None or not profile.vram_gib or float(sized.group(2)) not in profile.vram_gib.values:
+            profile = None
+        else:
+            words = named
     older = None if profile else older_card(words)
     if profile is None and older is None:
         if words.lower() in ("cpu", "cpus", "none"):
@@ -203,25 +267,27 @@ def _with_memory(profile: GpuProfile, memory_gib: float) -> str:
 
 
 def _check_node(asked: Asked, nodes: int) -> None:
-    usual = CARDS_PER_NODE.get(asked.profile.id, _USUAL_NODE) if asked.profile else _USUAL_NODE
-    if asked.count <= usual:
+    usual, dies, count = asked.usual, asked.dies, asked.count
+    if asked.gpus <= usual * dies:
         return
-    dies = asked.profile.dies if asked.profile else 1
-    if asked.count == usual * dies:  # people count what the driver shows
+    name = asked.name.replace(" ", "-")
+
+    def write(most: int) -> str:
+        size = next(one for one in range(most, 0, -1) if count % one == 0)
+        return f"--gpus {size}x{name} --nodes {nodes * count // size}"
+
+    if dies > 1:
+        which = f"{write(usual)} for cards" + (f", {write(usual * dies)} for GPUs" if count % (usual * dies) == 0 else "")
         raise SpecError(
-            f"{asked.count} {asked.name} in one node: {usual} cards of it are {asked.count} GPUs; nearest: "
-            f"--gpus {usual}x{asked.name.replace(' ', '-')}" + (f" --nodes {nodes}" if nodes > 1 else "")
+            f"{count} {asked.name} in one node: it has {usual} cards at most, which are {usual * dies} GPUs; "
+            f"nearest: {which}"
         )
-    size = next(one for one in range(usual, 0, -1) if asked.count % one == 0)
     most = f"a node of {asked.name} has {usual} of them" if usual != _USUAL_NODE else f"a node has {usual} GPUs"
-    raise SpecError(
-        f"{asked.count} {asked.name} in one node: {most} at most; nearest: "
-        f"--gpus {size}x{asked.name.replace(' ', '-')} --nodes {nodes * asked.count // size}"
-    )
+    raise SpecError(f"{count} {asked.name} in one node: {most} at most; nearest: {write(usual)}")
 
 
-def _memory(asked: Asked, notes: list[str]) -> float:
-    """GiB of one GPU; raises SpecError where neither the words nor a table tell it."""
+def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
+    """GiB of one GPU; raises SpecError where neither the words nor a table nor main memory tell it."""
     profile = asked.profile
     listed: tuple[float, ...] = ()
     if profile and profile.vram_gib:
@@ -232,6 +298,12 @@ def _memory(asked: Asked, notes: list[str]) -> float:
             sizes = " or ".join(f"{one:g}" for one in listed)
             notes.append(f"{asked.memory_gib:g} GiB a GPU as stated; the tables know {asked.name} with {sizes} GiB")
         return asked.memory_gib
+    if not listed and profile is not None and profile.family == "amd-apu" and ram_gib is not None:
+        notes.append(
+            f"of {ram_gib:g} GiB of main memory the GPU may use half unless ttm.pages_limit says more; state what yours "
+            f"may use as {asked.count}x{asked.name.replace(' ', '-')}:{0.75 * ram_gib:.0f}GiB"
+        )
+        return ram_gib / 2
     if not listed and profile is not None and profile.shared_memory:
         raise SpecError(
             f"{asked.name} works in main memory; state how much the GPU may use: "

@@ -226,9 +226,40 @@ def test_two_kinds_are_refused(text: str) -> None:
         described(text)
 
 
-def test_gpus_of_cards_with_two_dies_are_told_as_cards() -> None:
-    with pytest.raises(SpecError, match=r"4 cards of it are 8 GPUs; nearest: --gpus 4xMI250X$"):
-        described("8xMI250X")
-    assert described("4xMI250X").per_node == 8
-    with pytest.raises(SpecError, match=r"--gpus 4xMI250X --nodes 4"):
+@pytest.mark.parametrize(
+    ("text", "gpus", "name", "note"),
+    [
+        # As Slurm and ROCm count on a node of four cards, and as AMD's data sheets do: the same node.
+        ("8xMI250X", 8, "8 x MI250X (4 cards)", "8 GPUs (GCDs)"),
+        ("4xMI250X", 8, "4 x MI250X (8 GPUs)", "the 8 GPUs that Slurm"),
+        ("6xMI250", 6, "6 x MI250 (3 cards)", "3 cards of 2 GPUs"),
+        ("4 MI250X GCDs", 4, "4 x MI250X (2 cards)", "4 GPUs (GCDs)"),
+        ("MI250X-GCD", 1, "1 x MI250X (1 card)", "1 card of 2 GPUs"),
+    ],
+)
+def test_cards_of_two_gpus_are_counted_as_the_user_does(text: str, gpus: int, name: str, note: str) -> None:
+    fleet = described(text)
+    assert (fleet.per_node, fleet.spec_gpu["per_node"], fleet.name) == (gpus, gpus, name)
+    assert any(note in line for line in fleet.notes)
+    assert fleet.gpu.memory_bytes == 64 * GIB
+
+
+def test_more_cards_of_two_gpus_than_a_node_holds_may_be_cards_or_gpus() -> None:
+    with pytest.raises(SpecError, match=r"--gpus 4xMI250X --nodes 4 for cards, --gpus 8xMI250X --nodes 2 for GPUs"):
         described("16xMI250X")
+    assert described("8xMI250X", 2).name == "2 x 8 MI250X (4 cards each)"
+
+
+@pytest.mark.parametrize(("text", "gib"), [("8xA100-40", 40), ("A100 80", 80), ("V100-32", 32)])
+def test_a_size_without_its_unit_is_one_that_the_part_has(text: str, gib: float) -> None:
+    assert described(text).gpu.memory_bytes == gib * GIB
+    with pytest.raises(SpecError, match="not known"):
+        described("A100-48")
+
+
+def test_a_processor_with_graphics_may_use_half_of_main_memory() -> None:
+    fleet = described("Strix Halo", 1, 128)
+    assert (fleet.gpu.memory_bytes, fleet.sources["memory"]) == (64 * GIB, "half of main memory, the driver's default")
+    assert any("1xStrix-Halo:96GiB" in note for note in fleet.notes)
+    with pytest.raises(SpecError, match="state how much"):
+        described("Strix Halo")
