@@ -52,7 +52,7 @@ def kind(plan: Plan) -> str:
     sizes = work.parallel
     noun = ("process" if sizes.dp == 1 else "processes") if plan.fleet.vendor == "cpu" else "GPUs"
     words = FRAMEWORK_WORDS[work.framework]
-    if work.gpus == 1 and not sizes.offload_optimizer and work.framework in ("ddp", "fsdp2"):
+    if work.gpus == 1 and (work.optimizer == "adam8bit" or not sizes.offload_optimizer) and work.framework in ("ddp", "fsdp2"):
         words = "plain PyTorch on one " + ("CPU" if plan.fleet.vendor == "cpu" else "GPU")
     elif work.framework == "deepspeed":
         words += f" {sizes.zero}" + (f" over {sizes.dp} {noun}" if sizes.dp > 1 else "")
@@ -65,7 +65,7 @@ def kind(plan: Plan) -> str:
     for key, name in (("tp", "tensor"), ("pp", "pipeline"), ("cp", "context"), ("ep", "expert")):
         if getattr(sizes, key) > 1:
             words += f", {name} parallel {getattr(sizes, key)}"
-    if sizes.offload_optimizer:
+    if sizes.offload_optimizer and work.optimizer != "adam8bit":
         words += ", weights and optimizer in main memory" if sizes.offload_weights else ", optimizer in main memory"
     words += f", micro-batch {work.micro_batch}"
     words += f" x {work.microbatches}" if work.microbatches > 1 else ""
@@ -73,7 +73,9 @@ def kind(plan: Plan) -> str:
         words += f", recompute {recompute_words(work)}"
     words += ", compiled" if work.compile else ""
     words += ", 16-bit states" if work.pure_bf16 else ""
-    words += ", 8-bit Adam" if work.optimizer == "adam8bit" else ""
+    if work.optimizer == "adam8bit":
+        words += ", paged 8-bit Adam" if sizes.offload_optimizer else ", 8-bit Adam"
+    words += ", step in the backward pass" if work.step_in_backward else ""
     words += ", fused loss" if work.loss == "fused" else ""
     return words
 

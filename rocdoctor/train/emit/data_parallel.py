@@ -37,6 +37,8 @@ def refusal(work: Work, name: str, frameworks: Sequence[Framework]) -> str | Non
         return f"{name} recomputes all layers or none, not {work.recompute_layers} of {work.model.layers}"
     if work.loss in _LOSS:
         return f"{name} has no setting for {_LOSS[work.loss]}"
+    if work.step_in_backward:
+        return f"{name} steps after the backward pass, not in it; nearest: a script of your own with torchrun"
     if work.precision.startswith("fp8"):
         return f"{name} gives no 8-bit recipe whose memory was estimated; nearest: bf16"
     if not work.transformers:

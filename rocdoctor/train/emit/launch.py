@@ -8,6 +8,7 @@ from rocdoctor.train.emit.files import plain
 from rocdoctor.train.emit.launcher import Argument, launcher
 from rocdoctor.train.emit.targets import Order, megatron, torchtitan
 from rocdoctor.train.recommend.memory.gpu_memory import step_copy
+from rocdoctor.train.recommend.model.specification import paged
 from rocdoctor.train.recommend.plan import Plan
 
 
@@ -66,7 +67,14 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "recompute", f"checkpoint activations selectively: keep the results of {_KEPT[work.recompute]}"
     one_kernel = work.optimizer == "adam" and work.framework in ("ddp", "fsdp2") and not step_copy(work, 1.0)
     how = ", with fused=True (its default form copies all second moments in each step)" if one_kernel else ""
-    yield "optimizer", f"use the {_OPTIMIZER[work.optimizer]} optimizer{how}"
+    name = "paged 8-bit AdamW" if paged(work) else _OPTIMIZER[work.optimizer]
+    yield "optimizer", f"use the {name} optimizer{how}"
+    if work.step_in_backward:
+        yield (
+            "step_in_backward",
+            "give each weight an optimizer of its own that steps and frees the gradient in a hook "
+            "(register_post_accumulate_grad_hook; PyTorch's tutorial on the optimizer step in the backward pass)",
+        )
     if work.loss != "plain":
         yield "loss", f"use a {work.loss} cross-entropy, which never holds all logits in fp32"
     if work.flash:
@@ -114,7 +122,7 @@ def _division(plan: Plan) -> Iterator[tuple[str, str]]:
             yield "", "keep gathered weights after the forward pass (reshard_after_forward=False)"
     elif sizes.dp > 1:
         yield "data_parallel", "average gradients over the ranks with DistributedDataParallel"
-    moved = (("optimizer", sizes.offload_optimizer), ("weights", sizes.offload_weights))
+    moved = (("optimizer", sizes.offload_optimizer and not paged(work)), ("weights", sizes.offload_weights))
     parts = [name for name, is_moved in moved if is_moved]
     if parts:
         yield "offload", f"keep {' and '.join(parts)} in main memory (CPU offload)"

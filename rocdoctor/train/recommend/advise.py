@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from rocdoctor.train.recommend.environment import settings
 from rocdoctor.train.recommend.errors import SpecError
@@ -35,6 +36,9 @@ FASTER = 1.05
 
 # Speeds that no estimate tells apart, and how much less memory decides between them: choices, not measured.
 _ALIKE, _ROOMIER = 0.02, 0.93
+
+# What a change of the training itself must bring beside what it takes to set it up: a choice, not measured.
+_ALTERS = 2.0
 
 # From what lead on another program is worth a line.
 _WORTH_ANOTHER = 0.10
@@ -86,11 +90,14 @@ def searched(search: Search, frameworks: Sequence[Framework]) -> list[Candidate]
     """The candidates with the least savers that make something surely fit; tight ones only where nothing does.
 
     What computes the same step in less memory is compared with what needs no saver, since the room may make it faster.
+    So are 16-bit states of fine-tuning, with which published recipes begin, where they are a good deal faster.
     """
     savers = savers_of(search.fleet, search.workload)
     found = list(search.candidates(frameworks))
     for saver in savers:
-        if not saver.alters or (search.workload.goal == "memory" and not saver.offload):
+        if saver.usual:
+            found += search.candidates(frameworks, replace(saver, level=saver.level + _ALTERS))
+        elif not saver.alters or (search.workload.goal == "memory" and not saver.offload):
             found += search.candidates(frameworks, saver)
     for saver in savers:
         if any(one.fits == "yes" for one in found):

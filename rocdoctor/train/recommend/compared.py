@@ -88,7 +88,7 @@ def _words(work: Work) -> Iterator[tuple[str, str]]:
     yield "step", f"{step_sequences(work)} sequences"
     yield "precision", f"{work.precision} states and products" if work.pure_bf16 else work.precision
     yield "recompute", recompute_words(work)
-    yield "optimizer", work.optimizer
+    yield "optimizer", f"{work.optimizer}, step in the backward pass" if work.step_in_backward else work.optimizer
     yield "loss", work.loss
     yield "compile", "yes" if work.compile else "no"
     yield "attention", work.attention

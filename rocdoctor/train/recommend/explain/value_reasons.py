@@ -13,6 +13,7 @@ from rocdoctor.train.recommend.memory.fit import SHARE
 from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter
 from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.model.specification import paged
 from rocdoctor.train.recommend.plan import Choice, Plan
 from rocdoctor.train.recommend.search.candidates import Candidate, Search
 from rocdoctor.train.recommend.software import attention, fp8, precision
@@ -111,7 +112,14 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     kernel = attention(fleet)
     yield Choice("attention", work.attention, kernel.reason, _doubt(kernel.source), source=kernel.source)
     if work.method == "full":
-        yield _optimizer(chosen)
+        yield _optimizer(search, chosen)
+        if work.step_in_backward:
+            whole = _with(search, chosen, replace(work, step_in_backward=False))
+            reason = (
+                "each weight is updated in the backward pass and its gradient freed; gradients kept for a step would "
+                f"need {gib(whole.memory.high)}"
+            )
+            yield Choice("step_in_backward", "on", reason, "nothing can be accumulated")
     if work.compile:
         whole = work.loss == "compiled"
         plain = _with(search, chosen, replace(work, compile=False, loss="plain" if whole else work.loss))
@@ -123,7 +131,7 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
         plain = _with(search, chosen, replace(work, loss="plain"))
         reason = f"plain logits and loss take {gib(plain.memory.logits)}; this one needs the package liger-kernel"
         yield Choice("loss", "fused", reason, gib(chosen.memory.logits), f"plain would be {_share(chosen, plain)}")
-    if sizes.offload_optimizer:
+    if sizes.offload_optimizer and not paged(work):
         yield _offload(search, chosen)
 
 
@@ -304,9 +312,17 @@ def _recompute(search: Search, chosen: Candidate) -> Choice:
     )
 
 
-def _optimizer(chosen: Candidate) -> Choice:
+def _optimizer(search: Search, chosen: Candidate) -> Choice:
     work = chosen.work
     each = bytes_per_parameter(work)[2]
+    if paged(work):
+        return Choice(
+            "optimizer",
+            "paged_adamw_8bit",
+            "8-bit moments do not fit beside the rest, so they move between GPU and main memory; this one needs the "
+            "package bitsandbytes and may change the loss slightly",
+            f"{each:g} B a parameter",
+        )
     if work.optimizer == "adam8bit":
         return Choice(
             "optimizer",
@@ -316,9 +332,10 @@ def _optimizer(chosen: Candidate) -> Choice:
             f"{each:g} B a parameter",
         )
     if work.pure_bf16:
+        whole = _with(search, chosen, replace(work, pure_bf16=False))
         reason = (
-            "moments in bf16 as the weights, since fp32 ones do not fit; small updates are lost to rounding, so watch "
-            "the loss"
+            f"moments in bf16 as the weights: states in fp32 would need {gib(whole.memory.high)}; small updates are lost "
+            "to rounding, so watch the loss"
         )
         return Choice("optimizer", "adamw", reason, f"{each:g} B a parameter")
     return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")

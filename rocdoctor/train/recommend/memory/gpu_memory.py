@@ -266,6 +266,8 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     """
     part = shares(work)
     base, gradients = _states(work, part) if work.method == "full" else _adapted(work, part)
+    if work.step_in_backward:  # the largest matrix alone has one at a time: the head, or a feed-forward half
+        gradients = bytes_per_parameter(work)[1] * max(part.head, part.layer / 2)
     states = base + gradients
     flight = _gathered(work, part)
     gathered, buffers = flight.backward, flight.buffers

@@ -87,6 +87,8 @@ def unlike_memory(work: Work) -> str | None:
     """Why a step of that decoder does not stand for a configuration; None where it does."""
     if work.precision.startswith("fp8"):
         return "8-bit products are not built here"
+    if work.step_in_backward:
+        return "a step in the backward pass is not traced"
     if work.parallel.offload_optimizer or work.parallel.offload_weights:
         return "offload to the host is not built here"
     return None

@@ -27,7 +27,9 @@ Loss = Literal["plain", "fused", "inplace", "compiled"]
 class Work:
     """One training configuration; ``micro_batch`` in sequences, ``microbatches`` a step and data-parallel rank.
 
-    ``transformers``: the model code of Hugging Face, which writes norms and the loss out in fp32.
+    ``step_in_backward``: each weight is updated as soon as its gradient is there, which is freed then: nothing is
+    accumulated (PyTorch's tutorial "How to save memory by fusing the optimizer step into the backward pass", read
+    2026-11-28). ``transformers``: the model code of Hugging Face, which writes norms and the loss out in fp32.
     """
 
     model: Model
@@ -50,6 +52,7 @@ class Work:
     lora_rank: int
     optimizer: Optimizer
     pure_bf16: bool
+    step_in_backward: bool = False
 
     @property
     def tokens(self) -> float:
@@ -123,6 +126,14 @@ def _batches(spec: Mapping[str, Any], parallel: Parallel, why: list[str]) -> tup
     return 1, accumulate or (4 * parallel.pp if parallel.pp > 1 else 1)
 
 
+def _stepwise(spec: Mapping[str, Any], framework: Framework, count: int, gpus: int) -> bool:
+    """Whether the optimizer steps in the backward pass; raises SpecError where gradients outlive that."""
+    found = flag(spec, "step_in_backward", "step_in_backward") or False
+    if found and (count > 1 or gpus > 1 or framework not in ("ddp", "fsdp2", "fsdp1")):
+        raise SpecError("step_in_backward is for plain PyTorch on one GPU without accumulation; nearest: grad_accum 1")
+    return found
+
+
 def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Work, bool]:
     """The work of a specification, and whether ``recompute`` was given; raises SpecError."""
     if not isinstance(spec, Mapping):
@@ -163,6 +174,9 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     kind: Optimizer | None = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, optimizer)), None)
     if kind is None:
         raise SpecError(f"optimizer '{optimizer}' is not known; nearest: adamw")
+    if kind == "adam8bit" and "paged" in optimizer:
+        # bitsandbytes keeps these states in memory that moves between GPU and host.
+        parallel = replace(parallel, offload_optimizer=True)
     recompute = spec.get("recompute")
     return Work(
         model=model,
@@ -185,4 +199,5 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         optimizer=kind,
         transformers=framework == "deepspeed" or spec.get("method") is not None or hugging,
         pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
+        step_in_backward=_stepwise(spec, framework, count, gpus),
     ), recompute is not None

@@ -46,9 +46,20 @@ def _parallel(work: Work) -> dict[str, Any]:
         out["async_tp"] = True
     if sizes.offload_optimizer and sizes.offload_weights:
         out["offload"] = True
-    elif sizes.offload_optimizer:
+    elif sizes.offload_optimizer and not paged(work):
         out["offload_optimizer"] = "cpu"
     return out
+
+
+def paged(work: Work) -> bool:
+    """Whether 8-bit states lie in memory that moves between GPU and host (bitsandbytes' paged optimizers)."""
+    return work.optimizer == "adam8bit" and work.parallel.offload_optimizer
+
+
+def _optimizer(work: Work) -> str:
+    if paged(work):
+        return "paged_adamw_8bit"
+    return {"adam": "adamw", "adam8bit": "adamw_8bit"}.get(work.optimizer, work.optimizer)
 
 
 def framework_field(framework: str, transformers: bool) -> str:
@@ -69,12 +80,14 @@ def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
         "parallel": _parallel(work),
         "recompute": work.recompute,
         "precision": f"pure {work.precision}" if work.pure_bf16 else work.precision,
-        "optimizer": {"adam": "adamw", "adam8bit": "adamw_8bit"}.get(work.optimizer, work.optimizer),
+        "optimizer": _optimizer(work),
         "attention": work.attention,
         "compile": work.compile,
     }
     if workload.method != "pretrain":
         spec["method"] = workload.method
+    if work.step_in_backward:
+        spec["step_in_backward"] = True
     if work.recompute_layers is not None:
         spec["recompute_layers"] = work.recompute_layers
     if work.method != "full":

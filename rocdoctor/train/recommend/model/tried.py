@@ -21,6 +21,7 @@ def kind_of(work: Work) -> dict[str, Any]:
         "method": work.method,
         "precision": work.precision,
         "pure_bf16": work.pure_bf16,
+        **({"step_in_backward": True} if work.step_in_backward else {}),
         "compile": work.compile,
     }
 

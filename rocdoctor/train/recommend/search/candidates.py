@@ -205,6 +205,8 @@ class Search:
             for micro, count in self.batches(work.parallel):
                 if (count > 1) in full:
                     continue
+                if work.step_in_backward and count > 1:
+                    continue
                 one = replace(work, recompute=recompute, recompute_layers=layers, micro_batch=micro, microbatches=count)
                 reason = next((words for refuse in self.refuses if (words := refuse(one))), None)
                 if reason is not None:

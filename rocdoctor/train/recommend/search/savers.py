@@ -19,12 +19,21 @@ class Saver:
     optimizer: Optimizer = "adam"
     loss: Loss = "plain"
     pure_bf16: bool = False
-    offload: str = ""  # "" , "optimizer", "all"
+    offload: str = ""  # "" , "optimizer", "all", "paged" (8-bit states that move between GPU and host)
+    step_in_backward: bool = False
 
     @property
     def alters(self) -> bool:
         """Whether it changes more than how the same step is computed on the GPU."""
         return self.optimizer != "adam" or self.pure_bf16 or bool(self.offload)
+
+
+    @property
+    def usual(self) -> bool:
+        """Whether recipes begin with it although it changes the training: ``dtype: bf16`` in torchtune's configurations
+        of full fine-tuning (meta-pytorch/torchtune, recipes/configs/llama3_1/8B_full_single_device.yaml, read
+        2026-11-28)."""
+        return self.pure_bf16 and self.optimizer == "adam" and not self.offload
 
 
 PLAIN = Saver("", 0.0)
@@ -37,9 +46,26 @@ SAVERS = (
     Saver("8-bit Adam", 1.0, optimizer="adam8bit"),
     Saver("8-bit Adam and a fused loss", 1.5, optimizer="adam8bit", loss="fused"),
     Saver("16-bit weights, 8-bit Adam and a fused loss", 2.0, optimizer="adam8bit", loss="fused", pure_bf16=True),
+    Saver(
+        "16-bit weights, 8-bit Adam that steps in the backward pass and a fused loss",
+        4.0,
+        optimizer="adam8bit",
+        loss="fused",
+        pure_bf16=True,
+        step_in_backward=True,
+    ),
     Saver("the optimizer in main memory", 2.0, offload="optimizer"),
     Saver("weights and optimizer in main memory", 2.5, offload="all"),
     Saver("weights and optimizer in main memory and a fused loss", 3.0, offload="all", loss="fused"),
+    Saver(
+        "16-bit weights, paged 8-bit Adam that steps in the backward pass and a fused loss",
+        5.0,
+        optimizer="adam8bit",
+        loss="fused",
+        pure_bf16=True,
+        offload="paged",
+        step_in_backward=True,
+    ),
 )
 
 
@@ -53,6 +79,11 @@ def _suits(one: Saver, fleet: Fleet, workload: Workload, eight: bool) -> bool:
     whole = workload.method in ("pretrain", "full")
     if one.optimizer == "adam8bit" and not eight:
         return False
+    if one.step_in_backward and fleet.gpus > 1:
+        return False
+    # Paged states need memory that the driver moves; on ROCm nobody is known to have measured them.
+    if one.offload == "paged" and fleet.vendor != "nvidia":
+        return False
     # States of adapters are small: only their frozen weights are worth moving.
     if (one.optimizer == "adam8bit" or one.offload == "optimizer") and not whole:
         return False
@@ -65,6 +96,8 @@ def _suits(one: Saver, fleet: Fleet, workload: Workload, eight: bool) -> bool:
 
 def offloads(framework: Framework, saver: Saver) -> bool:
     """FSDP2 moves weights, gradients and optimizer together, DeepSpeed the optimizer alone too."""
+    if saver.offload == "paged":
+        return framework == "ddp"
     return framework == "deepspeed" or (framework == "fsdp2" and saver.offload == "all")
 
 
@@ -81,4 +114,10 @@ def applied(base: Work, saver: Saver) -> Work | None:
     if saver.pure_bf16 and (base.precision != "bf16" or base.framework not in ("ddp", "fsdp2")):
         return None
     loss = saver.loss if saver.loss != "plain" else base.loss
-    return replace(base, optimizer=saver.optimizer, loss=loss, pure_bf16=base.pure_bf16 or saver.pure_bf16)
+    return replace(
+        base,
+        optimizer=saver.optimizer,
+        loss=loss,
+        pure_bf16=base.pure_bf16 or saver.pure_bf16,
+        step_in_backward=saver.step_in_backward,
+    )

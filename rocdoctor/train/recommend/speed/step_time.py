@@ -171,7 +171,10 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     owned = owned if work.method == "full" else owned * 0.02
     each = 2 * sum(bytes_per_parameter(work)) + 4
     update = each * owned / bandwidth
-    if plan.offload_optimizer:
+    if plan.offload_optimizer and work.optimizer == "adam8bit":
+        # Paged states come to the GPU for the step, while those of before leave it: both directions at once.
+        update += 2.1 * owned / (gpu.host_link * float(table["fabric"]["pcie"]["v"]))
+    elif plan.offload_optimizer:
         # Gradients and weights cross the host link; the processor moves the states at about 100 GB/s a node.
         update += 4.0 * owned / gpu.host_link + 28.0 * owned * min(work.gpus, gpu.node_gpus) / 100e9
     if plan.offload_weights:

@@ -35,6 +35,8 @@ def refusal(work: Work) -> str | None:
         return "adapters are tried on one GPU and with DistributedDataParallel alone"
     if work.optimizer == "adam8bit":
         return "8-bit Adam needs bitsandbytes or torchao"
+    if work.step_in_backward:
+        return "a step in the backward pass is not tried"
     if work.loss == "inplace":
         return "the in-place loss is llm-foundry's own"
     if work.precision == "fp16":
