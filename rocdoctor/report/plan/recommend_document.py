@@ -52,7 +52,11 @@ def kind(plan: Plan) -> str:
     sizes = work.parallel
     noun = ("process" if sizes.dp == 1 else "processes") if plan.fleet.vendor == "cpu" else "GPUs"
     words = FRAMEWORK_WORDS[work.framework]
-    if work.gpus == 1 and (work.optimizer == "adam8bit" or not sizes.offload_optimizer) and work.framework in ("ddp", "fsdp2"):
+    if (
+        work.gpus == 1
+        and (work.optimizer == "adam8bit" or not sizes.offload_optimizer)
+        and work.framework in ("ddp", "fsdp2")
+    ):
         words = "plain PyTorch on one " + ("CPU" if plan.fleet.vendor == "cpu" else "GPU")
     elif work.framework == "deepspeed":
         words += f" {sizes.zero}" + (f" over {sizes.dp} {noun}" if sizes.dp > 1 else "")

@@ -1,69 +1,23 @@
 """What torchtitan 0.3.0 can be told: models of its registry, sizes, schedules.
 
-torchtitan takes no sizes of a model, only the name of a configuration in its registry, so a model must be one of
-``FLAVOURS``. Rules are those of ``torchtitan/config/configs.py``, ``trainer.py``, ``models/common/decoder.py``,
+torchtitan takes no sizes of a model, only the name of a configuration in its registry (``torchtitan_code``). Rules are
+those of ``torchtitan/config/configs.py``, ``trainer.py``, ``models/common/decoder.py``,
 ``distributed/parallel_dims.py`` and ``distributed/pipeline_parallel.py`` of that version, and of
 ``torch.distributed.pipelining`` 2.13.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache
 from math import ceil, gcd
 
 from rocdoctor.train.emit.script import method_refusal
 from rocdoctor.train.recommend.model.layout import Framework
-from rocdoctor.train.recommend.model.models import read_model
-from rocdoctor.train.recommend.model.shapes import Model, counted_parameters
 from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.model.torchtitan_code import FLAVOURS, preset_of, without_code
 
 FRAMEWORKS: tuple[Framework, ...] = ("fsdp2",)
-VERSION = "0.3.0"
-
-
-@dataclass(frozen=True, slots=True)
-class Flavour:
-    """A configuration of torchtitan's registry: its module, its name, and the longest sequence of its rotations."""
-
-    module: str
-    config: str
-    longest: int
-
-
-# Preset -> registry (torchtitan/models/*/config_registry.py, lengths in */__init__.py). Other sizes have code there
-# (llama3 1B, 3B, 405B; qwen3 4B, 8B, 235B-A22B; deepseek_v3 236B) but no configuration for pretraining in bf16.
-FLAVOURS: Mapping[str, Flavour] = {
-    "llama-3.1-8b": Flavour("llama3", "llama3_8b", 131_072),
-    "llama-3.1-70b": Flavour("llama3", "llama3_70b", 131_072),
-    "qwen3-0.6b": Flavour("qwen3", "qwen3_0_6b", 40_960),
-    "qwen3-1.7b": Flavour("qwen3", "qwen3_1_7b", 40_960),
-    "qwen3-14b": Flavour("qwen3", "qwen3_14b", 40_960),
-    "qwen3-32b": Flavour("qwen3", "qwen3_32b", 40_960),
-    "qwen3-30b-a3b": Flavour("qwen3", "qwen3_30b_a3b", 40_960),
-    "deepseek-v2-lite": Flavour("deepseek_v3", "deepseek_v3_16b", 16_384),
-    "deepseek-v3": Flavour("deepseek_v3", "deepseek_v3_671b", 16_384),
-    "gpt-oss-20b": Flavour("gpt_oss", "gpt_oss_20b", 131_072),
-    "gpt-oss-120b": Flavour("gpt_oss", "gpt_oss_120b", 131_072),
-}
 SCHEDULES = {"1f1b": "1F1B", "gpipe": "GPipe", "interleaved": "Interleaved1F1B", "zbv": "ZBVZeroBubble"}
 RECOMPUTE = {"none": "none", "selective-op": "selective", "full": "full"}
-
-
-def _sizes(model: Model) -> Model:
-    return replace(model, name="", given_parameters=None)
-
-
-@cache
-def _known() -> Mapping[str, Model]:
-    return {name: _sizes(read_model(name, [])) for name in FLAVOURS}
-
-
-def preset_of(model: Model) -> str | None:
-    """The preset whose sizes a model has, whatever it is called."""
-    sizes = _sizes(model)
-    return next((name for name, known in _known().items() if known == sizes), None)
 
 
 def refuses(work: Work) -> str | None:
@@ -78,9 +32,7 @@ def _model(work: Work) -> str | None:
     model, sizes = work.model, work.parallel
     name = preset_of(model)
     if name is None:
-        count = counted_parameters(model)
-        near = min(FLAVOURS, key=lambda one: abs(counted_parameters(_known()[one]) - count))
-        return f"torchtitan {VERSION} has no configuration with the sizes of {model.name}; nearest: {near}"
+        return without_code(model)
     longest = FLAVOURS[name].longest
     if work.seq > longest:
         return f"its {name} takes at most {longest} tokens a sequence, not {work.seq}; nearest: {longest}"

@@ -13,15 +13,13 @@ from rocdoctor.train.emit.launcher import Argument, own_options
 from rocdoctor.train.emit.script import because, render, told
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.torchtitan_limits import (
-    FLAVOURS,
     FRAMEWORKS,
     RECOMPUTE,
     SCHEDULES,
-    VERSION,
-    preset_of,
     refuses,
 )
 from rocdoctor.train.recommend.model.layout import Parallel
+from rocdoctor.train.recommend.model.torchtitan_code import FLAVOURS, VERSION, preset_of
 from rocdoctor.train.recommend.plan import Plan
 
 __all__ = ["FRAMEWORKS", "files", "program", "refuses"]

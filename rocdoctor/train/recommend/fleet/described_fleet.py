@@ -102,7 +102,9 @@ def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
     sources |= _rate_sources(gpu.peak, gpu.bandwidth, profile, notes, asked.name)
     sources["link"] = fabric.source
     shared = profile.shared_memory if profile else bool(asked.older and asked.older.integrated)
-    host = _host_memory(memory * gpus, gpu.usable_bytes / GIB * gpus, shared, ram_gib, sources, notes, half and bool(asked.memory_gib))
+    host = _host_memory(
+        memory * gpus, gpu.usable_bytes / GIB * gpus, shared, ram_gib, sources, notes, half and bool(asked.memory_gib)
+    )
     if nodes > 1:
         sources["network"] = "assumption"
         notes.append(f"the network is not known: {gpu.nic / 1e9:.4g} GB/s a GPU are assumed")
@@ -277,7 +279,9 @@ def _check_node(asked: Asked, nodes: int) -> None:
         return f"--gpus {size}x{name} --nodes {nodes * count // size}"
 
     if dies > 1:
-        which = f"{write(usual)} for cards" + (f", {write(usual * dies)} for GPUs" if count % (usual * dies) == 0 else "")
+        which = f"{write(usual)} for cards" + (
+            f", {write(usual * dies)} for GPUs" if count % (usual * dies) == 0 else ""
+        )
         raise SpecError(
             f"{count} {asked.name} in one node: it has {usual} cards at most, which are {usual * dies} GPUs; "
             f"nearest: {which}"

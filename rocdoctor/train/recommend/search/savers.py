@@ -27,7 +27,6 @@ class Saver:
         """Whether it changes more than how the same step is computed on the GPU."""
         return self.optimizer != "adam" or self.pure_bf16 or bool(self.offload)
 
-
     @property
     def usual(self) -> bool:
         """Whether recipes begin with it although it changes the training: ``dtype: bf16`` in torchtune's configurations

@@ -12,9 +12,9 @@ import pytest
 
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.targets.torchtitan import program, refuses
-from rocdoctor.train.emit.torchtitan_limits import FLAVOURS
 from rocdoctor.train.recommend.model.models import read_model
 from rocdoctor.train.recommend.model.shapes import counted_parameters
+from rocdoctor.train.recommend.model.torchtitan_code import FLAVOURS
 from rocdoctor.train.recommend.plan import Plan
 from tests.train.emit.plan_kit import fleet, plan
 from tests.train.emit.readers.venvs import reader

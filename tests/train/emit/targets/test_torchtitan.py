@@ -8,7 +8,7 @@ import pytest
 
 from rocdoctor.train.emit.targets import Order, target
 from rocdoctor.train.emit.targets.torchtitan import files, program, refuses
-from rocdoctor.train.emit.torchtitan_limits import FLAVOURS, preset_of
+from rocdoctor.train.recommend.model.torchtitan_code import FLAVOURS, preset_of
 from rocdoctor.train.recommend.plan import Plan
 from tests.train.emit.plan_kit import fleet, plan
 from tests.train.emit.shell_kit import ran, value
