@@ -86,6 +86,7 @@ def with_programs(answer: Recommendation) -> Recommendation:
 
 def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:
     """The files of all these targets."""
+    order = replace(order, torchtitan=order.torchtitan or "torchtitan" in named)
     return [file for name in named for file in target(name).files(plan, order)]
 
 

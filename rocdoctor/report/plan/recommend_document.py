@@ -52,11 +52,8 @@ def kind(plan: Plan) -> str:
     sizes = work.parallel
     noun = ("process" if sizes.dp == 1 else "processes") if plan.fleet.vendor == "cpu" else "GPUs"
     words = FRAMEWORK_WORDS[work.framework]
-    if (
-        work.gpus == 1
-        and (work.optimizer == "adam8bit" or not sizes.offload_optimizer)
-        and work.framework in ("ddp", "fsdp2")
-    ):
+    moved = sizes.offload_optimizer and work.optimizer != "adam8bit"
+    if work.gpus == 1 and not moved and work.framework in ("ddp", "fsdp2"):
         words = "plain PyTorch on one " + ("CPU" if plan.fleet.vendor == "cpu" else "GPU")
     elif work.framework == "deepspeed":
         words += f" {sizes.zero}" + (f" over {sizes.dp} {noun}" if sizes.dp > 1 else "")
@@ -69,7 +66,7 @@ def kind(plan: Plan) -> str:
     for key, name in (("tp", "tensor"), ("pp", "pipeline"), ("cp", "context"), ("ep", "expert")):
         if getattr(sizes, key) > 1:
             words += f", {name} parallel {getattr(sizes, key)}"
-    if sizes.offload_optimizer and work.optimizer != "adam8bit":
+    if moved:
         words += ", weights and optimizer in main memory" if sizes.offload_weights else ", optimizer in main memory"
     words += f", micro-batch {work.micro_batch}"
     words += f" x {work.microbatches}" if work.microbatches > 1 else ""

@@ -15,10 +15,11 @@ from rocdoctor.train.recommend.plan import Plan
 def program(plan: Plan, order: Order) -> list[Argument]:
     """What each rank runs: the user's training program.
 
-    Where the user names none, torchtitan (asked for by name) and Megatron-LM run their own, if it can do the plan.
+    Where the user names none, torchtitan (asked for by name, or written beside) and Megatron-LM run their own, if it can do the plan.
     """
     if order.script == Order().script:
-        if "titan" in (plan.workload.framework or "").lower() and torchtitan.refuses(plan.work) is None:
+        named = order.torchtitan or "titan" in (plan.workload.framework or "").lower()
+        if named and torchtitan.refuses(plan.work) is None:
             return torchtitan.program(plan, order)
         if megatron.refuses(plan.work) is None:
             return megatron.program(plan, order)

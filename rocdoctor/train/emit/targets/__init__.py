@@ -27,7 +27,8 @@ class Order:
 
     ``script`` is the training program, ``script_arguments`` its own options; ``image`` a container image; ``job`` a
     name for schedulers; ``partition`` and ``time`` for Slurm (``time`` as HH:MM:SS). ``machine`` is the one that was
-    looked at, for the profile; None where the fleet was only described.
+    looked at, for the profile; None where the fleet was only described. ``torchtitan``: its command is written too, so
+    a launcher starts it.
     """
 
     script: str = "train.py"
@@ -37,6 +38,7 @@ class Order:
     partition: str | None = None
     time: str | None = None
     machine: Machine | None = None
+    torchtitan: bool = False
 
 
 class TargetModule(Protocol):

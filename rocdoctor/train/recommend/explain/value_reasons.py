@@ -14,6 +14,7 @@ from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter
 from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.model.specification import paged
+from rocdoctor.train.recommend.model.torchtitan_code import without_code
 from rocdoctor.train.recommend.plan import Choice, Plan
 from rocdoctor.train.recommend.search.candidates import Candidate, Search
 from rocdoctor.train.recommend.software import attention, fp8, precision
@@ -168,7 +169,14 @@ def _framework(chosen: Candidate, plan: Plan) -> Choice:
     if work.framework == "deepspeed":
         reason = "it moves states to main memory" if work.parallel.offload_optimizer else "its ZeRO stage suits best"
         return Choice("framework", "deepspeed", reason)
-    return Choice("framework", work.framework, f"{FRAMEWORK_WORDS[work.framework]} divides the states over the GPUs")
+    reason = f"{FRAMEWORK_WORDS[work.framework]} divides the states over the GPUs"
+    if plan.workload.method == "pretrain" and not work.transformers and without_code(work.model) is not None:
+        without = "torchtitan has no configuration of these sizes"
+        if work.framework == "megatron":
+            reason = f"it takes any sizes; {without}, so FSDP2 would need a training program of your own"
+        elif work.framework == "fsdp2":
+            reason += f"; {without}, so the training program is yours to write"
+    return Choice("framework", work.framework, reason)
 
 
 def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
@@ -334,8 +342,8 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
     if work.pure_bf16:
         whole = _with(search, chosen, replace(work, pure_bf16=False))
         reason = (
-            f"moments in bf16 as the weights: states in fp32 would need {gib(whole.memory.high)}; small updates are lost "
-            "to rounding, so watch the loss"
+            f"moments in bf16 as the weights: states in fp32 would need {gib(whole.memory.high)}; small updates are "
+            "lost to rounding, so watch the loss"
         )
         return Choice("optimizer", "adamw", reason, f"{each:g} B a parameter")
     return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")

@@ -151,8 +151,8 @@ def _two_ways(asked: Asked) -> list[str]:
         ]
     fewer = f"; for {count} GPUs of it write {count}x{name.replace(' ', '-')}-GCD"
     return [
-        f"{name}: one card is {asked.dies} GPUs (GCDs), so {count} of them are the {asked.gpus} GPUs that Slurm and ROCm "
-        f"show{fewer}"
+        f"{name}: one card is {asked.dies} GPUs (GCDs), so {count} of them are the {asked.gpus} GPUs that Slurm and "
+        f"ROCm show{fewer}"
     ]
 
 
@@ -304,8 +304,8 @@ def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
         return asked.memory_gib
     if not listed and profile is not None and profile.family == "amd-apu" and ram_gib is not None:
         notes.append(
-            f"of {ram_gib:g} GiB of main memory the GPU may use half unless ttm.pages_limit says more; state what yours "
-            f"may use as {asked.count}x{asked.name.replace(' ', '-')}:{0.75 * ram_gib:.0f}GiB"
+            f"of {ram_gib:g} GiB of main memory the GPU may use half unless ttm.pages_limit says more; state what "
+            f"yours may use as {asked.count}x{asked.name.replace(' ', '-')}:{0.75 * ram_gib:.0f}GiB"
         )
         return ram_gib / 2
     if not listed and profile is not None and profile.shared_memory:

@@ -54,7 +54,7 @@ def preset_of(model: Model) -> str | None:
 
 
 def without_code(model: Model) -> str | None:
-    """That torchtitan has no configuration with a model's sizes, with the nearest that it has; None where it has one."""
+    """That torchtitan has no configuration of a model's sizes, with the nearest that it has; None where it has one."""
     if preset_of(model) is not None:
         return None
     count = counted_parameters(model)

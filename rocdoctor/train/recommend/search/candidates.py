@@ -17,6 +17,7 @@ from rocdoctor.train.recommend.model.layout import Framework, Parallel, read_par
 from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.spec import Work, read_spec
 from rocdoctor.train.recommend.model.specification import framework_field
+from rocdoctor.train.recommend.model.torchtitan_code import without_code
 from rocdoctor.train.recommend.plan import Fleet, Workload
 from rocdoctor.train.recommend.search.forms import batches, compiles, forms, recomputes, short_step
 from rocdoctor.train.recommend.search.layouts import layouts
@@ -39,6 +40,9 @@ _NOMINAL_GPU = (50e12, 500e9)
 # recipes for it (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's
 # attention was rated by runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
 _OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
+# Levels of FSDP2 for a model that torchtitan has no configuration of: model code, sharding, checkpoints and data have
+# to be written. As many as a change to another program takes (Megatron-LM on NVIDIA), less one: a choice.
+_OWN_CODE = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +178,15 @@ class Search:
             base = self.base(framework)
             asked = framework != "megatron" or self.workload.framework is not None or _has_megatron(self.fleet)
             own = 0.0 if asked else _OWN_PROGRAM.get(self.fleet.vendor, 0.0)
+            own += _OWN_CODE if self._unwritten(framework) else 0.0
             for work, level in self._divided(base, saver):
                 for form, extra in forms(work, self.fleet, self.workload):
                     yield from self._sized(form, level + extra + own, saver)
+
+    def _unwritten(self, framework: Framework) -> bool:
+        """Whether no program is known that pretrains this model sharded: torchtitan, which does, takes no sizes."""
+        pretrains = self.workload.method == "pretrain" and self.workload.framework is None and not self.transformers
+        return framework == "fsdp2" and pretrains and without_code(self.workload.model) is not None
 
     def _divided(self, base: Work, saver: Saver) -> Iterator[tuple[Work, float]]:
         """Every division of a framework with the savers applied."""
