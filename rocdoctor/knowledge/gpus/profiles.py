@@ -98,7 +98,10 @@ class WheelSupport:
 
 @dataclass(frozen=True, slots=True)
 class GpuProfile:
-    """A GPU part. Figures are of the whole card; ``dies`` 2 means that the card is two GPU devices."""
+    """A GPU part. Figures are of the whole card; ``dies`` 2 means that the card is two GPU devices.
+
+    ``nvlink_domain``: GPUs that NVLink joins where those are more than a node's (a rack of NVL72).
+    """
 
     id: str
     family: str
@@ -118,6 +121,7 @@ class GpuProfile:
     tflops: Mapping[str, Figure] | None = None
     tbp_w: Figure | None = None
     nvlink_gb_s_total: Figure | None = None
+    nvlink_domain: Figure | None = None
     pcie: PcieSpec | None = None
     xgmi: XgmiSpec | None = None
     temp_limits_c: Mapping[str, tuple[float, float]] | None = None
@@ -194,6 +198,7 @@ def _profile(raw: Any, table: Table, kinds: Mapping[str, Kind]) -> GpuProfile:
         tflops={name: one for name, value in raw.get("tflops", {}).items() if (one := _figure(value, kinds))},
         tbp_w=_figure(raw.get("tbp_w"), kinds),
         nvlink_gb_s_total=_figure(raw.get("nvlink_gb_s_total"), kinds),
+        nvlink_domain=_figure(raw.get("nvlink_domain"), kinds),
         pcie=PcieSpec(float(pcie["speed_gt_s"]), pcie["width"], pcie["s"], kinds[pcie["s"]]) if pcie else None,
         xgmi=_xgmi(xgmi, kinds),
         temp_limits_c={name: (float(v[0]), float(v[1])) for name, v in limits["v"].items()} if limits else None,

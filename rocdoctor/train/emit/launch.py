@@ -15,7 +15,8 @@ from rocdoctor.train.recommend.plan import Plan
 def program(plan: Plan, order: Order) -> list[Argument]:
     """What each rank runs: the user's training program.
 
-    Where the user names none, torchtitan (asked for by name, or written beside) and Megatron-LM run their own, if it can do the plan.
+    Where the user names none, torchtitan (asked for by name, or written beside) and Megatron-LM run their own, if it
+    can do the plan.
     """
     if order.script == Order().script:
         named = order.torchtitan or "titan" in (plan.workload.framework or "").lower()

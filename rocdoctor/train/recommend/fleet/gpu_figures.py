@@ -20,7 +20,7 @@ class GpuFigures:
     ``board_w`` is the part's board power, ``power_share`` the limit over it where the name tells one, else 1.
     ``flash``: frameworks have an attention kernel for it that keeps no scores. ``local_link`` is bytes/s that one GPU
     sends to its peers in the node, ``fabric`` says over what, ``island`` how many GPUs it joins (the others are
-    reached over ``host_link``), ``mesh`` that each pair of them has links of its own. ``measured`` is the rate of
+    reached over ``host_link``), ``domain`` how many it joins over nodes (at least a node's), ``mesh`` that each pair of them has links of its own. ``measured`` is the rate of
     matrix products that was measured on it, in FLOP/s, ``trials`` the plans that were tried on it.
     """
 
@@ -41,6 +41,7 @@ class GpuFigures:
     flash: bool
     island: int
     mesh: bool
+    domain: int
     measured: float | None = None
     board_w: float | None = None
     trials: tuple[Trial, ...] = ()
@@ -163,6 +164,12 @@ def _local_link(profile: GpuProfile | None) -> tuple[float, str]:
     return _host_link(profile), "pcie"
 
 
+def _domain(profile: GpuProfile | None) -> int:
+    """GPUs that NVLink joins beyond a node; 0 where it ends there."""
+    figure = profile.nvlink_domain if profile else None
+    return int(figure.values[0]) if figure else 0
+
+
 def _host_link(profile: GpuProfile | None) -> float:
     pcie = profile.pcie if profile else None
     rate = pcie_gb_s(pcie.speed_gt_s, pcie.width) if pcie is not None else None
@@ -181,7 +188,7 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
     More fields that a plan for a machine gives: usable_gib, link_gb_s, fabric, island, mesh, host_gb_s, per_node,
-    power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has bytes/s of the
+    nvlink_domain, power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has bytes/s of the
     network of one GPU by generation. What is derived is named in ``why``.
     """
     table: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"name": raw} if raw else {}
@@ -236,6 +243,7 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
         flash=flash if isinstance(flash, bool) else profile is None or profile.family not in _NO_FLASH,
         island=int(_number(table.get("island")) or node_gpus),
         mesh=fabric == "xgmi" and table.get("mesh") is not False,
+        domain=max(node_gpus, int(_number(table.get("nvlink_domain")) or _domain(profile))),
         measured=measured * 1e12 if measured else None,
         board_w=profile.tbp_w.values[0] if profile and profile.tbp_w else None,
         trials=read_trials(table.get("trials")),

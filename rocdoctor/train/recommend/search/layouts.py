@@ -85,7 +85,7 @@ def _mixed(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[L
                     tensor = 0.0 if tp == 1 else 1.0 if framework == "megatron" else 2.0
                     # Tokens that cross the network to their experts need transports of their own (DeepEP): two
                     # things more, a choice, not measured.
-                    far = 2.0 if ep * tp > fleet.per_node else 0.0
+                    far = 2.0 if ep * tp > fleet.gpu.domain else 0.0
                     level_here = level + tensor + (cp > 1) + (ep > 1) + far
                     sizes |= {key: n for key, n in (("tp", tp), ("cp", cp), ("ep", ep)) if n > 1}
                     if framework == "megatron":

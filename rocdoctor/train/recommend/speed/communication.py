@@ -59,7 +59,7 @@ class Times:
 def _rate(work: Work, table: Mapping[str, Any], group: int, inner: int) -> float:
     """Bytes/s a GPU for a group of ``group`` ranks that are ``inner`` apart.
 
-    A group inside a node uses its links. A larger one is a ring through every node: its rate is the network of all
+    A group inside a node, or a rack that NVLink joins, uses its links. A larger one is a ring through every node: its rate is the network of all
     its ranks in a node together, at most the links.
     """
     gpu = work.gpu
@@ -70,9 +70,9 @@ def _rate(work: Work, table: Mapping[str, Any], group: int, inner: int) -> float
         local *= max(1, min(group, gpu.island) - 1) / (gpu.island - 1)
     if min(group * inner, gpu.node_gpus) > gpu.island:
         local = min(local, gpu.host_link * float(table["fabric"]["pcie"]["v"]))
-    if group * inner <= gpu.node_gpus or work.gpus <= gpu.node_gpus:
+    if group * inner <= gpu.domain or work.gpus <= gpu.domain:
         return local
-    members = max(1, gpu.node_gpus // inner)
+    members = max(1, gpu.domain // inner)
     return min(local, members * gpu.nic * float(table["fabric"]["network"]["v"]))
 
 
