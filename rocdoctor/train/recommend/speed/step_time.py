@@ -68,7 +68,11 @@ def _recomputed(work: Work, kind: Kind) -> tuple[float, float]:
     if work.recompute == "full":
         stage = -(-model.layers // work.parallel.pp)
         share = 1.0 if work.recompute_layers is None else min(1.0, work.recompute_layers / stage)
-        return share, share
+        spared = 0.0
+        if work.compile and kind == "dense":
+            # No gradient needs what the last product of a layer gave, so a compiled graph computes it once.
+            spared = model.hidden * model.ffn / (attention_matrix(model) + active_mlp_matrix(model, kind))
+        return share * (1 - spared), share
     if work.recompute == "selective-op":
         if not model.gated:
             return 0.5, 0.0

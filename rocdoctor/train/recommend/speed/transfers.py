@@ -170,7 +170,10 @@ def _tensor(work: Work, own: Sequence[Unit], rank: int) -> Iterator[Transfer]:
     plan, m, size = work.parallel, work.microbatches, _activation(work)
     layers = _layers(own)
     first, last = holders(work)[0] == rank, holders(work)[-1] == rank
-    again = 2 * forwards(work, layers)
+    repeated = forwards(work, layers)
+    again = 2 * repeated
+    # A compiled graph does not repeat the last product of a layer, nor what scatters it.
+    scattered = again - repeated if work.compile and not work.model.experts else again
     if plan.sequence:
         # Megatron keeps a part of the input and gathers it again for the gradient of the weight.
         regather = 2 * layers + last if work.framework == "megatron" else 0
@@ -180,11 +183,11 @@ def _tensor(work: Work, own: Sequence[Unit], rank: int) -> Iterator[Transfer]:
         yield Transfer("all_gather", "tp", plan.tp, size, m * (2 * layers + last), "forward")
         yield Transfer("reduce_scatter", "tp", plan.tp, size, m * (2 * layers + first), "forward")
         yield Transfer("all_gather", "tp", plan.tp, size, m * backward, "backward")
-        yield Transfer("reduce_scatter", "tp", plan.tp, size, m * (2 * layers + last + again), "backward")
+        yield Transfer("reduce_scatter", "tp", plan.tp, size, m * (2 * layers + last + scattered), "backward")
         yield from _norms(work, own)
     else:
         yield Transfer("all_reduce", "tp", plan.tp, size, m * (2 * layers + first), "forward")
-        yield Transfer("all_reduce", "tp", plan.tp, size, m * (2 * layers + last + again), "backward")
+        yield Transfer("all_reduce", "tp", plan.tp, size, m * (2 * layers + last + scattered), "backward")
     if last:
         # Loss over a divided vocabulary, in fp32: largest logit, sum of exponentials, logit of the target.
         yield Transfer("all_reduce", "tp", plan.tp, 3 * 4 * int(work.tokens), m, "forward")
