@@ -172,10 +172,10 @@ def _framework(chosen: Candidate, plan: Plan) -> Choice:
     reason = f"{FRAMEWORK_WORDS[work.framework]} divides the states over the GPUs"
     if plan.workload.method == "pretrain" and not work.transformers and without_code(work.model) is not None:
         without = "torchtitan has no configuration of these sizes"
-        if work.framework == "megatron":
+        if work.framework == "megatron" and plan.fleet.nodes > 1:
             reason = f"it takes any sizes; {without}, so FSDP2 would need a training program of your own"
         elif work.framework == "fsdp2":
-            reason += f"; {without}, so the training program is yours to write"
+            reason += f"; {without}: a program of your own, or `rocdoctor emit trainer`"
     return Choice("framework", work.framework, reason)
 
 

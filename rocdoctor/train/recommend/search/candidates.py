@@ -40,9 +40,9 @@ _NOMINAL_GPU = (50e12, 500e9)
 # recipes for it (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's
 # attention was rated by runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
 _OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
-# Levels of FSDP2 for a model that torchtitan has no configuration of: model code, sharding, checkpoints and data have
-# to be written. As many as a change to another program takes (Megatron-LM on NVIDIA), less one: a choice.
-_OWN_CODE = 3.0
+# Levels of FSDP2 over nodes for a model that torchtitan has no configuration of: model code, sharding, checkpoints and
+# data have to be written. One more than a change to another program takes (Megatron-LM on NVIDIA): a choice.
+_OWN_CODE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +184,11 @@ class Search:
                     yield from self._sized(form, level + extra + own, saver)
 
     def _unwritten(self, framework: Framework) -> bool:
-        """Whether no program is known that pretrains this model sharded: torchtitan, which does, takes no sizes."""
+        """Whether no program is known that pretrains this model sharded over nodes: torchtitan, which does, takes no
+        sizes. In one node the Hugging Face Trainer or a script does."""
         pretrains = self.workload.method == "pretrain" and self.workload.framework is None and not self.transformers
-        return framework == "fsdp2" and pretrains and without_code(self.workload.model) is not None
+        over = framework == "fsdp2" and self.fleet.nodes > 1
+        return over and pretrains and without_code(self.workload.model) is not None
 
     def _divided(self, base: Work, saver: Saver) -> Iterator[tuple[Work, float]]:
         """Every division of a framework with the savers applied."""

@@ -78,8 +78,6 @@ def _suits(one: Saver, fleet: Fleet, workload: Workload, eight: bool) -> bool:
     whole = workload.method in ("pretrain", "full")
     if one.optimizer == "adam8bit" and not eight:
         return False
-    if one.step_in_backward and fleet.gpus > 1:
-        return False
     # Paged states need memory that the driver moves; on ROCm nobody is known to have measured them.
     if one.offload == "paged" and fleet.vendor != "nvidia":
         return False
@@ -110,6 +108,8 @@ def applied(base: Work, saver: Saver) -> Work | None:
         return (
             None  # bitsandbytes does not know sharded tensors, DeepSpeed and Megatron-LM have optimizers of their own
         )
+    if saver.step_in_backward and base.gpus > 1:
+        return None  # reducing gradients over ranks and freeing them at once is no wrapper's
     if saver.pure_bf16 and (base.precision != "bf16" or base.framework not in ("ddp", "fsdp2")):
         return None
     loss = saver.loss if saver.loss != "plain" else base.loss

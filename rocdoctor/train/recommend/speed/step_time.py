@@ -69,8 +69,9 @@ def _recomputed(work: Work, kind: Kind) -> tuple[float, float]:
         stage = -(-model.layers // work.parallel.pp)
         share = 1.0 if work.recompute_layers is None else min(1.0, work.recompute_layers / stage)
         spared = 0.0
-        if work.compile and kind == "dense":
-            # No gradient needs what the last product of a layer gave, so a compiled graph computes it once.
+        if (work.compile or work.framework == "fsdp1") and kind == "dense":
+            # No gradient needs what the last product of a layer gave: a compiled graph computes it once, and torch's
+            # non-reentrant checkpoints, which FSDP1's programs take, stop before it.
             spared = model.hidden * model.ffn / (attention_matrix(model) + active_mlp_matrix(model, kind))
         return share * (1 - spared), share
     if work.recompute == "selective-op":
