@@ -20,8 +20,9 @@ class GpuFigures:
     ``board_w`` is the part's board power, ``power_share`` the limit over it where the name tells one, else 1.
     ``flash``: frameworks have an attention kernel for it that keeps no scores. ``local_link`` is bytes/s that one GPU
     sends to its peers in the node, ``fabric`` says over what, ``island`` how many GPUs it joins (the others are
-    reached over ``host_link``), ``domain`` how many it joins over nodes (at least a node's), ``mesh`` that each pair of them has links of its own. ``measured`` is the rate of
-    matrix products that was measured on it, in FLOP/s, ``trials`` the plans that were tried on it.
+    reached over ``host_link``), ``domain`` how many it joins over nodes (at least a node's), ``mesh`` that each pair of
+    them has links of its own. ``measured`` is the rate of matrix products that was measured on it, in FLOP/s,
+    ``trials`` the plans that were tried on it.
     """
 
     name: str
@@ -188,8 +189,8 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
     More fields that a plan for a machine gives: usable_gib, link_gb_s, fabric, island, mesh, host_gb_s, per_node,
-    nvlink_domain, power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has bytes/s of the
-    network of one GPU by generation. What is derived is named in ``why``.
+    nvlink_domain, power_share, flash, measured_tflops, trials, and share, the part of a partitioned card. ``nics`` has
+    bytes/s of the network of one GPU by generation. What is derived is named in ``why``.
     """
     table: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"name": raw} if raw else {}
     name = str(table.get("name") or "not named")[:200]

@@ -59,8 +59,8 @@ class Times:
 def _rate(work: Work, table: Mapping[str, Any], group: int, inner: int) -> float:
     """Bytes/s a GPU for a group of ``group`` ranks that are ``inner`` apart.
 
-    A group inside a node, or a rack that NVLink joins, uses its links. A larger one is a ring through every node: its rate is the network of all
-    its ranks in a node together, at most the links.
+    A group inside a node, or a rack that NVLink joins, uses its links. A larger one is a ring through every node: its
+    rate is the network of all its ranks in a node together, at most the links.
     """
     gpu = work.gpu
     share = float(table["fabric"][gpu.fabric]["v"])
