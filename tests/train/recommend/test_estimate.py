@@ -92,6 +92,24 @@ def test_eight_bit_and_compiled_runs_are_faster_and_power_limits_slower() -> Non
     assert rate(gpu={"name": "H100 500W", "mem_gib": 80}) == pytest.approx(full * (5 / 7) ** 0.5, rel=0.08)
 
 
+def test_the_last_product_of_a_layer_is_not_computed_again_where_the_program_stops_before_it() -> None:
+    """Counted in graphs of torch 2.13: of four products of a layer under a checkpoint, the compiled backward pass
+    computes three again."""
+    again = changed(recompute="full", framework="fsdp2")
+    eager, compiled = (solve({**again, "compile": one}).speed for one in (False, True))
+    whole = solve(changed(framework="fsdp2", compile=True)).speed
+    assert eager is not None and compiled is not None and whole is not None
+    h, ffn, head = 4096, 11008, 32000 * 4096
+    layer = 32 * (4 * h * h + 3 * h * ffn)
+    forward, spared = layer / (3 * layer + 3 * head), 32 * h * ffn / (3 * layer + 3 * head)
+    assert eager.matrix / whole.matrix == pytest.approx(1 + forward, rel=0.01)
+    assert compiled.matrix / whole.matrix == pytest.approx(1 + forward - spared, rel=0.01)
+    sharded = {"framework": "fsdp1", "parallel": {"fsdp": 8}}
+    first, none = (solve(changed(**sharded, recompute=one)).speed for one in ("full", "none"))
+    assert first is not None and none is not None
+    assert first.matrix / none.matrix == pytest.approx(1 + forward - spared, rel=0.01)
+
+
 def test_boards_with_one_peak_differ_by_their_power() -> None:
     def rate(name: str, size: float) -> float:
         told = solve(changed(model="llama-3.1-8b", gpu={"name": name, "mem_gib": size}, seq=4096, micro_batch=4)).speed

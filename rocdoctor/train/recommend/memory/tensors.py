@@ -115,6 +115,8 @@ def _attention(work: HeldBy) -> list[Tensor]:
         found += _small(work, model.q_width + model.k_width + model.v_width if bias else 0)
     found += _columns(work, h, model.o_width, model.bias)
     found += _small(work, *([model.head_dim] * 2 if model.qk_norm else []))
+    if model.more_weights:
+        found += _rows(work, max(1, model.more_weights // h), h, False)
     if model.sinks:
         found.append(Tensor((-(-model.heads // work.parallel.tp),), trained=work.method == "full", whole=False))
     return found

@@ -73,6 +73,8 @@ def unlike_layers(model: Model) -> str | None:
     if model.experts or model.latent is not None or model.sinks:
         kind = "experts" if model.experts else "latent attention" if model.latent else "attention sinks"
         return f"layers with {kind} are not built here"
+    if model.more_weights:
+        return "layers with an indexer or linear attention are not built here"
     if model.norms != 2:
         return f"layers of {model.norms} norms are not built here"
     if model.given_parameters and abs(counted_parameters(model) / model.given_parameters - 1) > 0.02:

@@ -52,6 +52,16 @@ _FIELDS = frozenset(key for name, keys in _NAMES.items() for key in (name, *keys
     "qk_nope_head_dim",
     "qk_rope_head_dim",
     "v_head_dim",
+    "index_n_heads",
+    "index_head_dim",
+    "indexer_types",
+    "layer_types",
+    "full_attention_interval",
+    "linear_num_key_heads",
+    "linear_num_value_heads",
+    "linear_key_head_dim",
+    "linear_value_head_dim",
+    "linear_conv_kernel_dim",
 }
 _UNGATED = {"gpt2", "gpt_neox", "gptj", "mpt", "falcon", "opt", "bloom", "starcoder2", "phi"}
 _QK = {"qk_norm": True}
@@ -64,7 +74,12 @@ _ALWAYS: Mapping[str, Mapping[str, Any]] = {
     "qwen3_moe": _QK,
     "gpt_oss": {"bias": True, "sinks": True},
     "deepseek_v3": {"router_bias": True},
+    "deepseek_v32": {"router_bias": True},
+    "glm_moe_dsa": {"router_bias": True},
     "kimi_k2": {"router_bias": True},
+    "qwen3_next": _QK,
+    "qwen3_5_text": _QK,
+    "qwen3_5_moe_text": _QK,
     "glm4_moe": {"router_bias": True},
     "llama4_text": {"shared_experts": 1},
     "gemma2": {"norms": 4},
@@ -156,7 +171,57 @@ def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
             "v": source.get("v_head_dim"),
         }
         out.pop("head_dim", None)
+    if source.get("linear_num_value_heads") and source.get("linear_num_key_heads"):
+        out |= _linear(source, out)
+    elif source.get("index_n_heads") and source.get("index_head_dim") and source.get("q_lora_rank"):
+        out["more_weights"] = _indexer(source)
     return out
+
+
+def _count(source: Mapping[str, Any], key: str, usual: int = 0) -> int:
+    value = source.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else usual
+
+
+def _full_layers(source: Mapping[str, Any], layers: int) -> int:
+    """Layers that attend to all tokens; the others have linear attention."""
+    kinds = source.get("layer_types")
+    if isinstance(kinds, list):
+        return sum(one == "full_attention" for one in kinds[:layers])
+    return layers // max(1, _count(source, "full_attention_interval", 4))
+
+
+def _linear(source: Mapping[str, Any], out: Mapping[str, Any]) -> dict[str, Any]:
+    """Gated delta rule in most layers, gated attention in the others: weights beyond those of plain attention
+    (transformers 5.23.0, models/qwen3_next/modeling_qwen3_next.py, read 2026-11-28)."""
+    layers, hidden = _count(out, "layers"), _count(out, "hidden")
+    heads, width = _count(out, "heads"), _count(out, "head_dim")
+    if not (layers and hidden and heads and width):
+        return {}
+    keys = _count(source, "linear_num_key_heads") * _count(source, "linear_key_head_dim", 128)
+    of_values, value_heads = _count(source, "linear_value_head_dim", 128), _count(source, "linear_num_value_heads")
+    values = value_heads * of_values
+    kernel = _count(source, "linear_conv_kernel_dim", 4)
+    projections = hidden * (2 * keys + 2 * values + 2 * value_heads) + values * hidden
+    small = kernel * (2 * keys + values) + 2 * value_heads + of_values
+    plain = hidden * width * (2 * heads + 2 * (_count(out, "kv_heads") or heads)) + 2 * width
+    full = _full_layers(source, layers)
+    more = (layers - full) * (projections + small - plain) + full * hidden * heads * width
+    # The shared expert has a gate of its own.
+    more += layers * hidden if _count(source, "shared_expert_intermediate_size") else 0
+    return {"more_weights": max(0, round(more / layers)), "attending": full / layers or None}
+
+
+def _indexer(source: Mapping[str, Any]) -> int:
+    """Weights of a layer's indexer, which chooses the tokens that sparse attention sees (transformers 5.23.0,
+    models/deepseek_v32/modeling_deepseek_v32.py, read 2026-11-28). On average where layers share one."""
+    heads, width = _count(source, "index_n_heads"), _count(source, "index_head_dim")
+    hidden = _count(source, "hidden_size")
+    one = _count(source, "q_lora_rank") * heads * width + hidden * (width + heads) + 2 * width
+    kinds = source.get("indexer_types")
+    if isinstance(kinds, list) and kinds:
+        return round(one * sum(kind == "full" for kind in kinds) / len(kinds))
+    return one
 
 
 def known_kind(raw: Mapping[str, Any], why: list[str]) -> None:

@@ -24,6 +24,8 @@ def other_code(model: Model) -> str | None:
     for family, what in _OTHER_CODE:
         if family in name or (family == "gpt-oss" and model.sinks) or model.family == family:
             return f"{model.name} {what}, which its GPT model does not; nearest: another model"
+    if model.more_weights:
+        return f"{model.name} has an indexer or linear attention, which its GPT model does not; nearest: another model"
     if model.norm == "layer" and not model.norm_bias:
         return f"its LayerNorm has biases, that of {model.name} has none; nearest: norm rms"
     if model.norm == "rms" and model.norm_bias:

@@ -151,6 +151,8 @@ def _complete(given: Mapping[str, Any], name: str, why: list[str]) -> Model:
             parameters,
             whole(given, "norms", "model.norms", high=8) or 2,
             whole(given, "moe_every", "model.moe_every", high=10_000) or 1,
+            whole(given, "more_weights", "model.more_weights", low=0, high=10**12) or 0,
+            amount(given, "attending", "model.attending") or 1.0,
         )
 
     gated, tied = flag(given, "gated", "model.gated"), flag(given, "tied", "model.tied")

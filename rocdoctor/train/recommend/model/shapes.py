@@ -28,7 +28,8 @@ class Model:
     """A decoder. ``ffn`` is the width of dense layers, ``expert_ffn`` of one expert; ``vocab`` the embedding's rows.
 
     ``norms``: those of a layer that are as wide as the model. After the first ``dense_layers``, every ``moe_every``-th
-    layer has experts.
+    layer has experts. ``more_weights``: what the attention of a layer has beyond its projections, on average over the
+    layers (an indexer, a gate, linear attention); ``attending``: the share of layers that attend to all tokens.
     """
 
     name: str
@@ -58,6 +59,8 @@ class Model:
     given_parameters: float | None = None
     norms: int = 2
     moe_every: int = 1
+    more_weights: int = 0
+    attending: float = 1.0
 
     @property
     def kinds(self) -> tuple[tuple[Kind, int], ...]:
@@ -98,10 +101,11 @@ def attention_matrix(model: Model) -> int:
     """Weights of the attention projections of one layer."""
     h, latent = model.hidden, model.latent
     if latent is None:
-        return h * (model.q_width + model.k_width + model.v_width) + model.o_width * h
+        return h * (model.q_width + model.k_width + model.v_width) + model.o_width * h + model.more_weights
     query = h * latent.q_rank + latent.q_rank * model.q_width if latent.q_rank else h * model.q_width
     down = h * (latent.kv_rank + latent.rope)
-    return query + down + latent.kv_rank * model.heads * (latent.nope + latent.v) + model.o_width * h
+    up = latent.kv_rank * model.heads * (latent.nope + latent.v)
+    return query + down + up + model.o_width * h + model.more_weights
 
 
 def _mlp(model: Model, width: int) -> int:
@@ -178,5 +182,5 @@ def active_parameters(model: Model) -> float:
 
 
 def attention_flops(model: Model, seq: int) -> float:
-    """FLOP of causal attention a token and layer, forward: half of 2 s (q + v widths)."""
-    return float(seq) * (model.q_width + model.o_width)
+    """FLOP of causal attention a token and layer, forward: half of 2 s (q + v widths), on average over the layers."""
+    return float(seq) * (model.q_width + model.o_width) * model.attending

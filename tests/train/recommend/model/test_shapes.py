@@ -5,6 +5,8 @@ import difflib
 import pytest
 
 from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.model.hugging_face import fields_of
+from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.models import preset, presets, read_model
 from rocdoctor.train.recommend.model.shapes import (
     active_parameters,
@@ -182,6 +184,78 @@ def test_hugging_face_configurations() -> None:
     assert counted_parameters(read_model(HF_DEEPSEEK, [])) == PUBLISHED["deepseek-v3"]
     inner = {"model_type": "llava", "text_config": HF_LLAMA}
     assert counted_parameters(read_model(inner, [])) == PUBLISHED["llama-3.1-8b"]
+
+
+DSA = {"index_n_heads": 64, "index_head_dim": 128, "index_topk": 2048}
+DELTA = {
+    "linear_conv_kernel_dim": 4,
+    "linear_key_head_dim": 128,
+    "linear_num_key_heads": 16,
+    "linear_num_value_heads": 32,
+    "linear_value_head_dim": 128,
+}
+# Sizes as the repositories of these models have them, counted by transformers 5.23.0 on the meta device (the
+# correction biases of routers, which are buffers there, on top).
+TODAY = {
+    "deepseek_v32": ({**HF_DEEPSEEK, **DSA}, 671_877_929_216 + 58 * 256),
+    "glm_moe_dsa": (
+        {
+            **HF_DEEPSEEK,
+            **DSA,
+            "vocab_size": 154880,
+            "hidden_size": 6144,
+            "intermediate_size": 12288,
+            "num_hidden_layers": 78,
+            "num_attention_heads": 64,
+            "num_key_value_heads": 64,
+            "q_lora_rank": 2048,
+            "qk_nope_head_dim": 192,
+            "v_head_dim": 256,
+            "index_n_heads": 32,
+        },
+        743_911_199_232 + 75 * 256,
+    ),
+    "qwen3_next": (
+        {
+            **DELTA,
+            "hidden_size": 2048,
+            "intermediate_size": 5120,
+            "num_hidden_layers": 48,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 2,
+            "head_dim": 256,
+            "full_attention_interval": 4,
+            "moe_intermediate_size": 512,
+            "num_experts": 512,
+            "num_experts_per_tok": 10,
+            "shared_expert_intermediate_size": 512,
+            "decoder_sparse_step": 1,
+            "vocab_size": 151936,
+            "tie_word_embeddings": False,
+        },
+        79_674_391_296,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TODAY)
+def test_indexers_and_linear_attention_are_counted(kind: str) -> None:
+    raw, wanted = TODAY[kind]
+    why: list[str] = []
+    model = read_model({**raw, "model_type": kind}, why)
+    assert counted_parameters(model) == wanted
+    assert not why  # a kind that is known
+    # What a plan carries of the file gives the same model, and Megatron's GPT is not said to compute it.
+    assert read_model({**fields_of(raw), "model_type": kind}, []) == model
+    assert "indexer or linear attention" in str(other_code(model))
+
+
+def test_linear_attention_does_not_look_at_all_tokens() -> None:
+    raw = {**TODAY["qwen3_next"][0], "model_type": "qwen3_next"}
+    quarter = read_model(raw, [])
+    every = read_model({**raw, "layer_types": ["full_attention"] * 48}, [])
+    assert attention_flops(quarter, 8192) * 4 == attention_flops(every, 8192)
+    assert counted_parameters(every) < counted_parameters(quarter)  # its gates are less than linear attention
 
 
 def test_missing_sizes_follow_the_parameters_given_and_are_named() -> None:

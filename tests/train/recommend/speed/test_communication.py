@@ -23,6 +23,23 @@ def of(**fields: Any) -> Volumes:
     return volumes(solve(changed(**fields)).work)
 
 
+def test_nvlink_of_a_rack_joins_its_nodes() -> None:
+    fields: dict[str, Any] = {
+        "model": "qwen3-30b-a3b",
+        "gpus": 72,
+        "framework": "megatron",
+        "parallel": {"dp": 72, "ep": 8, "dist_opt": True},
+    }
+    rack, trays = (
+        solve(changed(**fields, gpu={"name": "GB200", "per_node": 4, **more})).speed
+        for more in ({}, {"nvlink_domain": 4})
+    )
+    assert rack is not None and trays is not None
+    # Three quarters of 900 GB/s in place of nine tenths of the four network cards of a tray, 50 GB/s each.
+    assert trays.communication / rack.communication == pytest.approx(0.75 * 900 / (0.9 * 4 * 50))
+    assert solve(changed(gpu={"name": "B200"})).work.gpu.domain == 8
+
+
 def test_a_ring_moves_all_but_its_own_part() -> None:
     assert [ring(n) for n in (1, 2, 8)] == [0.0, 0.5, 0.875]
     assert [share("all_reduce", n) for n in (1, 2, 8)] == [0.0, 1.0, 1.75]
