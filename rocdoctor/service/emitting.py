@@ -24,6 +24,12 @@ _PROGRAMS = {
 }
 
 
+# Programs that were targets, and why they are none.
+_NO_MORE = {
+    "torchtune": "torchtune has not been developed since July 2025 (meta-pytorch/torchtune issue 2883); trl, "
+    "llamafactory and axolotl take the same plans",
+}
+
 # Of them those that train by themselves, without a program of the user's.
 _LOOPS = ("trl", "llamafactory", "axolotl", "torchtitan", "megatron")
 
@@ -41,6 +47,8 @@ def checked(targets: Sequence[str]) -> list[str]:
     """The targets, each once; UsageError for a name that is none and for targets that exclude each other."""
     named = list(dict.fromkeys(targets))
     for name in named:
+        if name in _NO_MORE:
+            raise UsageError(f"no target '{name}': {_NO_MORE[name]}")
         if name not in TARGETS:
             raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
     if "accelerate" in named and "deepspeed" in named:
