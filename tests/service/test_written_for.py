@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.service.emitting import written_for
+import pytest
+
+from rocdoctor.service.emitting import checked, files_of, written_for
+from rocdoctor.service.errors import UsageError
+from rocdoctor.train.emit.targets import Order, target
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.fleet.described_fleet import described
+from rocdoctor.train.recommend.model.workload import read_workload
 from rocdoctor.train.recommend.plan import Plan, Software
 from tests.train.emit.plan_kit import plan
 
@@ -39,3 +46,26 @@ def test_where_nothing_is_known_to_be_installed_all_that_train_by_themselves_are
     assert written_for(_on(None, framework="ddp", parallel={"dp": 8}, recompute="none")) == ()
     (note,) = written_for(_on(None, framework="fsdp2", parallel={"fsdp": 8}, recompute="full"))
     assert note.startswith("`rocdoctor emit torchtitan` with")
+
+
+def test_a_launcher_beside_torchtitan_starts_it() -> None:
+    made = plan(framework="fsdp2", parallel={"fsdp": 8}, recompute="full")
+    alone, beside = (files_of(names, made, Order())[-1].text for names in (["slurm"], ["torchtitan", "slurm"]))
+    assert ("-m torchtitan.train" in beside, "-m torchtitan.train" in alone) == (True, False)
+    own = files_of(["torchtitan", "slurm"], made, Order(script="mine.py"))[-1].text
+    assert "mine.py" in own and "torchtitan.train" not in own
+
+
+def test_a_step_in_the_backward_pass_is_left_to_a_program_of_the_user() -> None:
+    what = read_workload("llama-3.1-8b", "full", 2048)
+    tuned = recommend(described("A6000:48GiB"), what).plan
+    assert tuned is not None and tuned.work.step_in_backward
+    for name in ("trainer", "trl", "llamafactory", "accelerate"):
+        assert "in it" in str(target(name).refuses(tuned.work))
+    text = "".join(one.text for one in files_of(["torchrun"], tuned, Order()))
+    assert "register_post_accumulate_grad_hook" in text
+
+
+def test_a_program_that_is_no_longer_developed_is_answered_with_others() -> None:
+    with pytest.raises(UsageError, match=r"not been developed since July 2025.*trl"):
+        checked(["torchtune"])
