@@ -38,7 +38,7 @@ FASTER = 1.05
 _ALIKE, _ROOMIER = 0.02, 0.93
 
 # What a change of the training itself must bring beside what it takes to set it up: a choice, not measured.
-_ALTERS = 2.0
+_ALTERS = 2.5
 
 # From what lead on another program is worth a line.
 _WORTH_ANOTHER = 0.10

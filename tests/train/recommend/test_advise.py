@@ -222,6 +222,7 @@ def test_eight_billion_weights_are_tuned_on_one_card_by_a_step_in_the_backward_p
     assert plan.spec["optimizer"] == ("paged_adamw_8bit" if paged else "adamw_8bit")
     assert solve(plan.spec).memory == plan.result.memory
     assert any("step_in_backward" in choice.key for choice in plan.choices)
+    assert any("accumulates nothing" in note and "emit torchrun" in note for note in plan.notes)
     # Gradients of a whole step would not fit beside the weights.
     assert solve({**plan.spec, "step_in_backward": False}).fits == "no"
     with pytest.raises(SpecError, match="without accumulation"):

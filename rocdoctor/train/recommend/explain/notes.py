@@ -33,6 +33,12 @@ def _notes(plan: Plan) -> Iterator[str]:
             )
     if work.optimizer == "adam8bit" and eight_bit_optimizer(fleet).state != "yes":
         yield f"8-bit Adam: {eight_bit_optimizer(fleet).reason}"
+    if work.step_in_backward:
+        seen = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
+        yield (
+            f"A step sees {seen}, since a step in the backward pass accumulates nothing, and no program is known to "
+            "take this plan: `rocdoctor emit torchrun` writes what yours must do. --method lora needs neither."
+        )
     if work.method == "qlora":
         four = four_bit(fleet)
         if four.state != "yes":

@@ -179,7 +179,7 @@ def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _count(source: Mapping[str, Any], key: str, usual: int = 0) -> int:
-    value = source.get(key)
+    value: object = source.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else usual
 
 
@@ -220,7 +220,7 @@ def _indexer(source: Mapping[str, Any]) -> int:
     one = _count(source, "q_lora_rank") * heads * width + hidden * (width + heads) + 2 * width
     kinds = source.get("indexer_types")
     if isinstance(kinds, list) and kinds:
-        return round(one * sum(kind == "full" for kind in kinds) / len(kinds))
+        return round(one * kinds.count("full") / len(kinds))
     return one
 
 
