@@ -19,6 +19,9 @@ from hypothesis import HealthCheck, settings
 from rocdoctor.host.live import live_host
 from rocdoctor.host.supervised import child_process
 from rocdoctor.service import plan_trials
+from tests.plans_once import plans_once
+
+__all__ = ["plans_once"]  # for tests that name it
 
 # The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
 for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:

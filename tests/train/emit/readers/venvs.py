@@ -1,12 +1,14 @@
 """Environments of the real readers: each in a virtual environment of its own, made once and kept.
 
-They lie under ``.venv-readers/`` of the checkout, which git ignores. Those that need torch share one, in an
-environment of its own: a ``.pth`` file shows them its packages, so pip finds torch there and leaves it alone.
+They lie under ``.venv-readers/`` of the checkout, which git ignores. What several need is installed once: a ``.pth``
+file shows an environment the packages of the one below it, so pip finds them there and leaves them alone. torch itself
+is the one of these tests, where it has the version: links in a folder of their own show it, which pip never changes.
 """
 
 from __future__ import annotations
 
 import fcntl
+import importlib.metadata
 import os
 import shutil
 import signal
@@ -20,6 +22,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from packaging.requirements import Requirement
 
 from tests.kit import ROOT
 
@@ -30,19 +33,26 @@ _PIP_DEADLINE_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The words after ``pip install``, one command after the other, and the environment whose packages are shared."""
+    """The words after ``pip install``, one command after the other, and the environment whose packages are shared.
+
+    ``lent`` is taken with all that it requires from the interpreter of the tests, where that has it.
+    """
 
     commands: tuple[tuple[str, ...], ...]
     base: str | None = None
+    lent: str = ""
 
 
+_DATA = ("pyarrow", "pandas", "aiohttp", "multiprocess", "xxhash", "tokenizers", "safetensors", "huggingface-hub")
 RECIPES: Mapping[str, Recipe] = {
-    "torch": Recipe((("torch==2.13.0",), ("numpy>=1.26", "setuptools>=77,<82"))),
-    "accelerate": Recipe((("accelerate==1.15.0",),), "torch"),
+    "torch": Recipe((("torch==2.13.0", "numpy>=1.26", "setuptools>=77,<82"),), lent="torch==2.13.0"),
+    # What data sets need, whichever release.
+    "data": Recipe(((*_DATA,),), "torch"),
+    "accelerate": Recipe((("accelerate==1.15.0",),), "data"),
     # Its setup imports torch, so it is built among the packages that are there.
     "deepspeed": Recipe((("ninja", "wheel"), ("--no-build-isolation", "deepspeed==0.19.8")), "torch"),
-    "trainer": Recipe((("transformers==5.23.0", "accelerate==1.15.0"), ("peft", "bitsandbytes")), "torch"),
-    "trl": Recipe((("transformers==5.23.0", "accelerate==1.15.0", "trl==1.16.0"), ("peft",)), "torch"),
+    "trainer": Recipe((("transformers==5.23.0", "peft", "bitsandbytes"),), "accelerate"),
+    "trl": Recipe((("trl==1.16.0",),), "trainer"),
     # Its parser needs few of the packages that it names.
     "llamafactory": Recipe(
         (
@@ -50,7 +60,7 @@ RECIPES: Mapping[str, Recipe] = {
             ("transformers==5.6.0", "accelerate==1.11.0", "peft==0.18.1", "datasets==4.0.0"),
             ("omegaconf", "sentencepiece"),
         ),
-        "torch",
+        "data",
     ),
     # Its checker needs few of the packages that it names.
     "axolotl": Recipe(
@@ -59,7 +69,7 @@ RECIPES: Mapping[str, Recipe] = {
             ("transformers==5.16.1", "accelerate==1.13.0", "peft==0.20.0", "datasets==4.8.4", "pydantic==2.12.5"),
             ("addict", "fire", "colorama", "einops", "python-dotenv", "posthog==6.7.11", "bitsandbytes", "pillow"),
         ),
-        "torch",
+        "data",
     ),
     # Without triton, which is 1 GB and never called: stand_in.py gives its name to what imports it.
     "torchtitan": Recipe(
@@ -68,7 +78,7 @@ RECIPES: Mapping[str, Recipe] = {
             ("tyro", "einops", "pillow", "safetensors", "tensorboard", "tokenizers", "datasets>=3.6,<4.8"),
             ("spmd_types==0.2.3", "torchdata>=0.8", "torch_checkpointing>=0.1"),
         ),
-        "torch",
+        "data",
     ),
     # It asks for Python 3.12 and its wheels, the argument parser included, also work on older ones (stand_in.py).
     "megatron": Recipe(
@@ -126,10 +136,22 @@ def _lock(name: str) -> Iterator[None]:
 
 
 def _make(folder: Path, recipe: Recipe) -> str:
-    """Makes an environment; the reason why not, or nothing."""
-    python = folder / "bin" / "python"
-    commands = [[sys.executable, "-m", "venv", str(folder)]]
-    commands += [[str(python), "-m", "pip", "install", "--no-input", *words] for words in recipe.commands]
+    """Makes an environment; the reason why not, or nothing.
+
+    It has no pip of its own: this interpreter's installs into it. Byte code is made of what is imported, when it is.
+    """
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(folder / "bin" / "python"),
+        "install",
+        "--no-input",
+        "--no-compile",
+    ]
+    commands = [[sys.executable, "-m", "venv", "--without-pip", str(folder)]]
+    commands += [[*pip, *words] for words in recipe.commands]
     for number, command in enumerate(commands):
         try:
             done = run(command, deadline_s=_PIP_DEADLINE_S)
@@ -141,9 +163,49 @@ def _make(folder: Path, recipe: Recipe) -> str:
             lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
             errors = [line for line in lines if "error" in line.lower()] or lines
             return f"{' '.join(command[1:])}: {errors[-1] if errors else f'exit {done.returncode}'}"
-        if number == 0 and recipe.base is not None:
-            (_packages(folder) / "shared.pth").write_text(f"{_packages(READERS / recipe.base)}\n")
+        if number == 0:
+            shown = [*_below(recipe), *_lend(recipe, folder)]
+            (_packages(folder) / "shared.pth").write_text("".join(f"{one}\n" for one in shown))
     return ""
+
+
+def _below(recipe: Recipe) -> Iterator[Path]:
+    """Folders of packages of the environments below one, the nearest first: a ``.pth`` file in them is not read."""
+    while recipe.base is not None:
+        folder, recipe = READERS / recipe.base, RECIPES[recipe.base]
+        yield _packages(folder)
+        if recipe.lent:
+            yield folder / "lent"
+
+
+def _lend(recipe: Recipe, folder: Path) -> list[Path]:
+    """Links to what this interpreter has of a recipe, in a folder of their own, and programs that start it."""
+    if not recipe.lent:
+        return []
+    wanted, seen = [Requirement(recipe.lent)], set[str]()
+    place = folder / "lent"
+    place.mkdir()
+    while wanted:
+        one = wanted.pop()
+        if one.name in seen or (one.marker and not one.marker.evaluate({"extra": ""})):
+            continue
+        seen.add(one.name)
+        try:
+            found = importlib.metadata.distribution(one.name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # pip installs it
+        if not one.specifier.contains(found.version, prereleases=True):
+            continue
+        for top in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            if not (place / top).exists():
+                (place / top).symlink_to(Path(str(found.locate_file(top))))
+        for start in found.entry_points:
+            if start.group == "console_scripts":
+                program = folder / "bin" / start.name
+                program.write_text(f"#!{folder}/bin/python\nfrom {start.module} import {start.attr}\n{start.attr}()\n")
+                program.chmod(0o755)
+        wanted += map(Requirement, found.requires or ())
+    return [place]
 
 
 def _packages(folder: Path) -> Path:

@@ -20,9 +20,15 @@ from tests.train.recommend.counted.jobs import JOBS, Job
 
 pytest.importorskip("torch")
 
-# Every mode on two ranks, and on four some of those that need four, after one start of torch.
+# After one start of torch: what sends another kind of thing, on two ranks, and on four some of those that need four.
 MIXED = ("fsdp2 hybrid on 4", "fsdp2 pipeline tensor on 4", "fsdp2 experts sharded twice on 4")
-SOME = [job for job in JOBS.values() if job.world == 2 or job.name in MIXED]
+KINDS = (
+    *("ddp accumulated", "ddp tied fp32", "ddp lora", "ddp zero 1", "fsdp1 accumulated recomputed", "fsdp1 kept"),
+    *("fsdp2 pure bf16", "fsdp2 tied", "fsdp2 recomputed", "fsdp2 sequence recomputed", "fsdp2 pipeline interleaved"),
+    *("fsdp2 context recomputed", "ring recomputed", "fsdp2 experts recomputed"),
+)
+SOME = [JOBS[f"{name} on 2"] for name in KINDS] + [JOBS[name] for name in MIXED]
+TWO = [job for job in JOBS.values() if job.world == 2 or job.name in MIXED]
 FOUR = [job for job in JOBS.values() if job.world == 4]
 
 
@@ -60,7 +66,8 @@ def counted(jobs: Iterable[Job], folder: Path) -> dict[str, list[dict[str, int]]
 @pytest.mark.parametrize(
     "jobs",
     [
-        pytest.param(SOME, id="every-mode"),
+        pytest.param(SOME, id="every-kind"),
+        pytest.param(TWO, id="two-ranks", marks=pytest.mark.heavy),
         pytest.param(FOUR, id="four-ranks", marks=pytest.mark.heavy),
     ],
 )

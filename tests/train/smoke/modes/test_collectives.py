@@ -21,7 +21,7 @@ MODES = ("all-reduce", "one-to-all", "all-gather", "reduce-scatter", "all-to-all
 @pytest.mark.parametrize("world", (2, 3, 4))
 @pytest.mark.parametrize("mode", MODES)
 def test_values_are_exact(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     assert result.max_error == {"value": 0.0}
     assert result.tolerance == {"value": 0.0}
@@ -38,7 +38,7 @@ def test_values_are_exact(mode: str, world: int) -> None:
         ("recv-half", "point-to-point"),
     ],
 )
-@pytest.mark.parametrize("world", (2, 4))
+@pytest.mark.parametrize("world", (2, pytest.param(4, marks=pytest.mark.heavy)))
 def test_a_rank_that_receives_wrong_values_is_named(fault: str, mode: str, world: int) -> None:
     result = kit.planted(fault, 1, mode, world)
     assert (result.state, result.layer, result.named) == ("fail", "collectives", (1,)), result.message

@@ -9,8 +9,11 @@ from tests.train.smoke import kit
 pytest.importorskip("torch")
 
 
+MODES = ("fsdp-tp", "pp-fsdp-tp", "pp-fsdp")
+
+
 def _agrees(mode: str, world: int, mesh: str) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     assert {"before", "value", "loss", "grad", "param"} <= set(result.max_error)
     assert all(result.max_error[name] <= result.tolerance[name] for name in result.max_error)

@@ -13,7 +13,7 @@ MODES = ("ddp", "ddp-no-sync")
 @pytest.mark.parametrize("world", (2, 3, 4))
 @pytest.mark.parametrize("mode", MODES)
 def test_agrees_with_one_process(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     assert {"before", "local", "loss", "grad", "param"} <= set(result.max_error)
     assert all(result.max_error[name] <= result.tolerance[name] for name in result.max_error)

@@ -22,7 +22,7 @@ MODES = ("ddp-fp16-hook", "ddp-powersgd", "post-local-sgd", "zero-1", "ddp-autoc
 @pytest.mark.parametrize("world", (2, 4))
 @pytest.mark.parametrize("mode", MODES)
 def test_agrees_with_one_process(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
 
 

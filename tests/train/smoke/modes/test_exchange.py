@@ -21,7 +21,7 @@ MODES = ("ring-attention", "ulysses", "expert-parallel")
 @pytest.mark.parametrize("world", (2, 3, 4))
 @pytest.mark.parametrize("mode", MODES)
 def test_agrees_with_one_process(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     assert result.max_error["grad"] < 1e-12
 

@@ -11,7 +11,7 @@ MODES = ("fsdp1", "fsdp1-grad-op", "fsdp1-hybrid")
 
 
 def _right(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     assert set(result.max_error) >= {"before", "value", "local", "loss", "grad", "param"}
     assert result.facts["replicas"] * result.facts["shards"] == world

@@ -12,7 +12,7 @@ STAGES = {"before", "value", "local", "loss", "grad", "param"}
 
 
 def _right(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     assert set(result.max_error) >= STAGES
     assert all(result.max_error[name] <= result.tolerance[name] for name in result.max_error)

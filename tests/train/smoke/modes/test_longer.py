@@ -14,11 +14,13 @@ import torch.distributed as dist
 
 from tests.train.smoke.planted.faults import Active, wrap
 
+MODES = ("ddp-longer", "fsdp2-longer", "dropout")
+
 
 @pytest.mark.parametrize("world", (2, 3))
-@pytest.mark.parametrize("mode", ("ddp-longer", "fsdp2-longer", "dropout"))
+@pytest.mark.parametrize("mode", MODES)
 def test_agrees_with_one_process(mode: str, world: int) -> None:
-    result = kit.run(mode, world)
+    result = kit.run(mode, world, beside=MODES)
     assert result.state == "pass", result.message
     # Far from what is allowed, so that another processor passes too.
     assert all(result.max_error[name] <= result.tolerance[name] / 2 for name in result.max_error)

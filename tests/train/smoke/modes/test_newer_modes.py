@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -19,7 +19,8 @@ HEAVY = [("lora", 3), ("qlora", 4), ("resume-resized", 3), ("fsdp-cp", 6), ("fsd
 
 
 def _agrees(mode: str, world: int, limit_s: float = 60.0) -> None:
-    result = kit.run(mode, world, limit_s)
+    beside = [one for one, ranks in (QUICK if (mode, world) in QUICK else HEAVY) if ranks == world]
+    result = kit.run(mode, world, limit_s, beside)
     assert result.state == "pass", result.message
     assert {"before", "loss", "grad", "param"} <= {*result.max_error, "loss"}
     assert all(result.max_error[name] <= result.tolerance[name] / 2 for name in result.max_error)
@@ -161,31 +162,50 @@ def parameter_stale(active: Active) -> None:
     wrap(checkpoint, "load", around)
 
 
-FAULTS: list[tuple[Any, int, str, int, tuple[int, ...], str]] = [
+Case: TypeAlias = tuple[Any, int, str, int, tuple[int, ...], str]
+FAULTS: list[Case] = [
     (base_moves, 1, "lora", 2, (1,), "device"),
     (adapter_left_out, 1, "lora", 2, (1,), "device"),
     ("scatter-nothing", 1, "lora", 2, (1,), "collectives"),
+    (code_changes, 0, "qlora", 2, (0,), "device"),
+    (factor_off, 1, "qlora", 2, (1,), "device"),
+    (activation_lost, 1, "fsdp2-activation-offload", 2, (1,), "device"),
+    (part_of_another, 2, "fsdp-cp", 4, (2,), "collectives"),
+    (exchanged_bit, 3, "fsdp-cp", 4, (3,), "collectives"),
+    (moment_lost, 1, "resume-resized", 2, (1,), "framework"),
+    (parameter_stale, 0, "resume-resized", 2, (0,), "framework"),
+]
+# What every sharded mode may meet.
+MORE: list[Case] = [
     ("scatter-twice", 0, "lora", 2, (0,), "collectives"),
     ("gather-gets-wrong", 1, "lora", 2, (0, 1), "collectives"),
     ("shard-bit", 1, "lora", 2, (1,), "device"),
-    (code_changes, 0, "qlora", 2, (0,), "device"),
-    (factor_off, 1, "qlora", 2, (1,), "device"),
     ("scatter-own", 1, "qlora", 2, (1,), "collectives"),
     ("scatter-bit", 1, "qlora", 2, (1,), "collectives"),
-    (activation_lost, 1, "fsdp2-activation-offload", 2, (1,), "device"),
     ("scatter-nothing", 1, "fsdp2-activation-offload", 2, (1,), "collectives"),
     ("forgotten-shard", 0, "fsdp2-activation-offload", 2, (0,), "device"),
-    (part_of_another, 2, "fsdp-cp", 4, (2,), "collectives"),
     ("compute-bit", 3, "fsdp-cp", 4, (3,), "device"),
-    (exchanged_bit, 3, "fsdp-cp", 4, (3,), "collectives"),
     ("scatter-own", 1, "fsdp-cp", 4, (1,), "collectives"),
-    (moment_lost, 1, "resume-resized", 2, (1,), "framework"),
-    (parameter_stale, 0, "resume-resized", 2, (0,), "framework"),
     ("scatter-own", 1, "resume-resized", 2, (1,), "collectives"),
 ]
 
 
-@pytest.mark.parametrize(("fault", "rank", "mode", "world", "named", "layer"), FAULTS)
-def test_a_fault_is_named(fault: Any, rank: int, mode: str, world: int, named: tuple[int, ...], layer: str) -> None:
+def _name(case: Case) -> str:
+    fault = case[0] if isinstance(case[0], str) else case[0].__name__
+    return f"{fault}-{case[2]}"
+
+
+def _is_named(fault: Any, rank: int, mode: str, world: int, named: tuple[int, ...], layer: str) -> None:
     result = kit.planted(fault, rank, mode, world)
     assert (result.state, result.named, result.layer) == ("fail", named, layer), result.message
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=_name)
+def test_a_fault_is_named(case: Case) -> None:
+    _is_named(*case)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", MORE, ids=_name)
+def test_a_fault_of_every_mode_is_named(case: Case) -> None:
+    _is_named(*case)
