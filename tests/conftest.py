@@ -35,9 +35,9 @@ sys.dont_write_bytecode = False
 # A busy machine is no fault of the code: no example has a deadline, and slow ones are no failed health check.
 _EVERYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Other examples at each run, and those that failed before.
-settings.register_profile("dev", _EVERYWHERE, max_examples=30)
+settings.register_profile("dev", _EVERYWHERE, max_examples=20)
 # The same examples at each run, so that a build fails for what was changed.
-settings.register_profile("ci", _EVERYWHERE, max_examples=100, derandomize=True, database=None, print_blob=True)
+settings.register_profile("ci", _EVERYWHERE, max_examples=50, derandomize=True, database=None, print_blob=True)
 # Looks for what nobody has seen yet.
 settings.register_profile("heavy", _EVERYWHERE, max_examples=1000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

@@ -12,6 +12,7 @@ from rocdoctor.host.evidence.capture import CaptureHost, parse, write
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder
 from rocdoctor.judging.diagnose import diagnose
+from tests.examples import some
 from tests.golden.replay import NAMES, facts_of, host_of, judged, our_checks, report_of, text_of
 from tests.machines.catalogue import MACHINES
 from tests.machines.files import Files, MachineHost
@@ -43,7 +44,7 @@ def _masked(files: Files) -> MaskedHost:
     return MaskedHost(MachineHost(files), masker)
 
 
-@pytest.mark.parametrize("build", MACHINES, ids=lambda build: str(build.__name__))
+@pytest.mark.parametrize("build", some(MACHINES), ids=lambda build: str(build.__name__))
 def test_bundle_of_a_masked_machine_replays_exactly(build: Callable[[], Files]) -> None:
     texts, replay = _recorded(_masked(build()))
     assert _all_texts(replay) == texts

@@ -153,6 +153,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     }
 
 
+@pytest.mark.usefixtures("plans_once")
 @pytest.mark.parametrize(
     "arguments",
     [one for rows in _COMMANDS.values() for one in rows],

@@ -81,7 +81,7 @@ DOCUMENTS: dict[str, Callable[[], Blocks]] = {
     "smoke-proofs": lambda: mode_proof(all_modes()),
     "nodes": lambda: nodes_document(replace(probed(), runs=RECORDED)),
     "net": lambda: list(net_document(run_of(NetWorld(80, 16, 1, {5: 0.4, 70: 0.0}, uplinks={2: 0.5}, hung=(23,))))),
-    "overview": lambda: overview_document(overview(fleet("8xMI300X"))),
+    "overview": lambda: overview_document(overview(fleet("2xMI300X"))),
     "estimate": lambda: list(
         estimate_document({**answer_of(solve(SPEC)), "trace": {"state": "no", "why": "no torch"}})
     ),

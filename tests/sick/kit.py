@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -170,6 +170,14 @@ class Running:
         until(lambda: not marked(self.mark), wait_for_left_s)
         names = tuple(filter(None, (_command_line(pid) for pid in marked(self.mark))))
         return Result(self.process.returncode, (out or b"").decode(errors="replace"), words, seconds, names)
+
+
+def usual(ways: Iterable[Any], *chosen: Any) -> list[Any]:
+    """All ways, of which the chosen ones belong to every run of the suite and the others to the heavy stage."""
+    return [
+        one if one in chosen else pytest.param(*(one if isinstance(one, tuple) else [one]), marks=pytest.mark.heavy)
+        for one in ways
+    ]
 
 
 UNSET = "\0unset"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sick.kit import MARGIN_S, Place, place
+from tests.sick.kit import MARGIN_S, Place, place, usual
 
 pytestmark = pytest.mark.live
 
@@ -46,7 +46,7 @@ def _one_line(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", usual(WAYS, "ignores every request to end", "leaves a daemon with the pipe", "floods"))
 def test_with_gpus_it_is_named_and_torch_gets_one_deadline(tmp_path: Path, way: str) -> None:
     radeons = place(tmp_path, "rx7900xtx-2gpu")
     python = radeons.tool("job-python", WAYS[way])

@@ -12,7 +12,7 @@ import pytest
 from rocdoctor.host.base import Answer
 from rocdoctor.host.live import quick_questions
 from rocdoctor.host.live.live_host import LiveHost
-from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, gpus_of, marked, place
+from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, gpus_of, marked, place, usual
 from tests.waiting import until
 
 pytestmark = pytest.mark.live
@@ -53,8 +53,11 @@ def test_what_was_not_answered_is_said_and_a_replay_says_the_same(radeons: Place
     assert f"read {width} (Input/output error)" in bundled.partition("-- env --")[0]
 
 
-@pytest.mark.parametrize("kind", ["eio", "denied", "gone"])
-@pytest.mark.parametrize("path", [NODES, "/sys/bus/pci/devices", "/sys/class/drm"])
+_KINDS = ("eio", "denied", "gone")
+_FOLDERS = [(path, kind) for path in (NODES, "/sys/bus/pci/devices", "/sys/class/drm") for kind in _KINDS]
+
+
+@pytest.mark.parametrize(("path", "kind"), usual(_FOLDERS, *_FOLDERS[::4]))  # each path and each kind once
 def test_a_folder_that_cannot_be_listed_is_not_an_empty_one(radeons: Place, path: str, kind: str) -> None:
     result = radeons.run("check", words=(f"fuse={path}:{kind}",))
     assert gpus_of(result.out) == 2, result.out

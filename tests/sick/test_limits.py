@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sick.kit import UNSET, Place, gpus_of, nothing_new, place
+from tests.sick.kit import UNSET, Place, gpus_of, nothing_new, place, usual
 
 pytestmark = pytest.mark.live
 
@@ -29,11 +29,12 @@ def radeons(tmp_path: Path) -> Place:
 @pytest.mark.parametrize(
     "words",
     [
-        [f"limit=STACK:{MIB}"],
-        ["limit=NOFILE:64"],
+        pytest.param([f"limit=STACK:{MIB}"], marks=pytest.mark.heavy),
+        pytest.param(["limit=NOFILE:64"], marks=pytest.mark.heavy),
         ["limit=NOFILE:20"],
         ["limit=NPROC:1"],
-        [f"limit=AS:{84 * MIB}"],  # from about 100 on, a thread's allocator takes 64 MiB of addresses for itself
+        # From about 100 on, a thread's allocator takes 64 MiB of addresses for itself.
+        pytest.param([f"limit=AS:{84 * MIB}"], marks=pytest.mark.heavy),
         [f"limit=AS:{84 * MIB}", f"limit=STACK:{MIB}", "limit=NOFILE:64"],
         ["small=/proc:4096"],
         *([f"refuse={calls}"] for calls in _REFUSED.values()),
@@ -62,7 +63,7 @@ def test_no_amount_of_memory_takes_the_gpus_from_a_report(radeons: Place, mib: i
         assert result.err
 
 
-@pytest.mark.parametrize("home", [UNSET, "/dev/null", "/nonexistent/home", ""])
+@pytest.mark.parametrize("home", usual([UNSET, "/dev/null", "/nonexistent/home", ""], UNSET, "/dev/null"))
 def test_a_home_is_not_needed(tmp_path: Path, home: str) -> None:
     made = place(tmp_path)
     result = made.run("check", "--fail-on", "never", env={"HOME": home})
@@ -87,7 +88,7 @@ def test_a_bundle_that_does_not_fit_leaves_no_half_file(tmp_path: Path, words: l
     assert re.fullmatch(r"rocdoctor: .*one\.txt: [A-Z][a-z -]+\n", result.err), result.err
 
 
-@pytest.mark.parametrize("closed", ["0", "1", "2", "0,1,2"])
+@pytest.mark.parametrize("closed", usual(["0", "1", "2", "0,1,2"], "1", "0,1,2"))
 def test_closed_streams_break_nothing_on_this_machine(tmp_path: Path, closed: str) -> None:
     made = place(tmp_path)
     result = made.run("check", "--fail-on", "never", words=[f"close={closed}"])

@@ -17,7 +17,17 @@ import pytest
 
 from rocdoctor.__main__ import main
 from rocdoctor.host.supervised import command_child
-from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, as_in_the_foreground, marked, nothing_new, place, wait_until
+from tests.sick.kit import (
+    GIVE_UP_S,
+    MARGIN_S,
+    Place,
+    as_in_the_foreground,
+    marked,
+    nothing_new,
+    place,
+    usual,
+    wait_until,
+)
 
 pytestmark = pytest.mark.live
 
@@ -103,7 +113,7 @@ def test_an_interrupt_before_anybody_listens_is_no_fault(monkeypatch: pytest.Mon
     assert ended.value.code == 128 + signal.SIGINT
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.03, 0.08, 0.15, 0.3, 0.5])
+@pytest.mark.parametrize("after_s", usual([0.0, 0.03, 0.08, 0.15, 0.3, 0.5], 0.0, 0.15, 0.5))
 def test_an_interrupt_at_any_moment_leaves_a_whole_file_or_none(made: Place, after_s: float) -> None:
     _interrupted(made, after_s)
 

@@ -120,7 +120,7 @@ def test_more_places_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
         assert _found(SMALL, text) == list(_naive(SMALL, text))
 
 
-@pytest.mark.parametrize("width", [None, 80])
+@pytest.mark.parametrize("width", [pytest.param(None, marks=pytest.mark.heavy), 80])
 def test_the_examples_of_the_tables_are_found_in_long_texts_as_in_short_ones(
     width: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

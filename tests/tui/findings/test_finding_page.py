@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 
 import pytest
 from rich.cells import cell_len
@@ -65,11 +66,12 @@ def test_the_value_is_highlighted_in_its_line() -> None:
 
 
 def test_no_line_is_wider_than_the_page_but_words_that_cannot_be_broken() -> None:
+    widths = cycle([(56,), (76,), (110,)])  # each row at one of them, each check at all
     for name, host, diagnosis in every_machine():
         rows = [row for one in sections(diagnosis) for row in one.rows]
         for row in [row for row in rows if row.state == "fail"] + [row for row in rows if row.state == "unknown"][:6]:
             details = look_up(host, row, diagnosis)
-            for width in (56, 76, 110):
+            for width in next(widths):
                 text = page(row, diagnosis, details, width).plain
                 for line in text.split("\n"):
                     command = line.startswith("      ")

@@ -32,6 +32,8 @@ from rocdoctor.tui.widgets.rows import Rows
 from tests.kit import ROOT
 from tests.tui.kit import NARROW, SIZES, WIDE, driven, fixture_host, same_picture, shown, until
 
+pytestmark = pytest.mark.usefixtures("plans_once")
+
 
 def _machine(name: str) -> Machine:
     return collect(fixture_host(name))
