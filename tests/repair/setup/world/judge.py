@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from hashlib import blake2b
 
 from rocdoctor.collect import collect
 from rocdoctor.judging.diagnose import diagnose
@@ -25,9 +26,15 @@ def files_of(case: Case) -> Files:
     return case.whole()
 
 
+_judged: dict[bytes, Diagnosis] = {}
+
+
 def judged(files: Files) -> Diagnosis:
-    """What the checks say of some evidence."""
-    return diagnose(collect(MachineHost(files)), our_checks())
+    """What the checks say of some evidence; of the same evidence they say it once a process."""
+    key = blake2b(repr(files).encode()).digest()
+    if key not in _judged:
+        _judged[key] = diagnose(collect(MachineHost(files)), our_checks())
+    return _judged[key]
 
 
 @cache
