@@ -155,17 +155,25 @@ def test_ansible_judges_a_proof_by_its_output_or_its_status(tmp_path: Path) -> N
     machine = planned("cpu-laptop").diagnosis.machine
     touch = (Action(("true",)),)
 
-    def play(verify: Verify, proof: tuple[str, ...], status: int) -> str:
-        step = Step("a", "A", "todo", "W", actions=touch, verify=verify, proof=proof)
-        text = render([(SetupPlan("pytorch", (step,)), origin(machine, "a test", root=True))])
-        text = text.replace("that: system.stdout == made_for", "that: true").replace("train_user == 'root'", "true")
-        (tmp_path / "play.yaml").write_text(text)
-        return _playbook(tmp_path, tmp_path / "play.yaml", status=status)
+    def play(*proofs: tuple[Verify, tuple[str, ...]], status: int) -> str:
+        """All in one start of Ansible, which goes on to the next as long as none stops."""
+        files = []
+        for number, (verify, proof) in enumerate(proofs):
+            step = Step("a", "A", "todo", "W", actions=touch, verify=verify, proof=proof)
+            text = render([(SetupPlan("pytorch", (step,)), origin(machine, "a test", root=True))])
+            text = text.replace("that: system.stdout == made_for", "that: true").replace("train_user == 'root'", "true")
+            files.append(tmp_path / f"{number}.yaml")
+            files[-1].write_text(text)
+        return _playbook(tmp_path, *files, status=status)
 
     shows = Verify(command="printf a", expects="^7[.]0[.]")
-    assert "Step 1: verify it" in play(shows, ("printf", "7.0.0-9-generic"), 0)
-    assert "Step 1: verify it" in play(shows, ("printf", "x\\n7.0.0"), 0)
-    assert "failed=1" in play(shows, ("printf", "6.17.0.7.0.1"), 2)
-    assert "failed=0" in play(Verify(command="true"), ("true",), 0)
-    assert "failed=1" in play(Verify(command="false"), ("false",), 2)
-    assert "failed=0" in play(Verify("no-such-check"), (), 0)
+    right: list[tuple[Verify, tuple[str, ...]]] = [
+        (shows, ("printf", "7.0.0-9-generic")),
+        (shows, ("printf", "x\\n7.0.0")),
+        (Verify(command="true"), ("true",)),
+        (Verify("no-such-check"), ()),
+    ]
+    said = play(*right, status=0)
+    assert "failed=0" in said and said.count("Step 1: verify it") == len(right)
+    assert "failed=1" in play((shows, ("printf", "6.17.0.7.0.1")), status=2)
+    assert "failed=1" in play((Verify(command="false"), ("false",)), status=2)

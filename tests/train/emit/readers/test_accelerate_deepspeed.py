@@ -91,7 +91,7 @@ def _launch(
 
     transformers must be there for DeepSpeed's plug-in; DeepSpeed comes from its own environment.
     """
-    launcher = venvs.reader("trainer").with_name("accelerate")
+    launcher = [venvs.reader("trainer"), "-m", "accelerate.commands.accelerate_cli"]  # the program of ``accelerate``
     deepspeed = venvs.reader("deepspeed")
     packages = sysconfig.get_path("purelib", vars={"base": str(deepspeed.parent.parent)})
     folder.mkdir(exist_ok=True)
@@ -100,7 +100,7 @@ def _launch(
     (folder / "train.py").write_text(program)
     place = {"PYTHONPATH": packages, "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": str(venvs.READERS / "ops")}
     words = ["launch", "--config_file", "accelerate.yaml", *(options or ("--main_process_port", "0")), "train.py"]
-    done = venvs.run([launcher, *words], deadline_s=900, cwd=folder, environment=place | environment)
+    done = venvs.run([*launcher, *words], deadline_s=900, cwd=folder, environment=place | environment)
     said = [json.loads(file.read_text()) for file in sorted(folder.glob("said.*.json"))]
     return done.returncode, done.stdout[-1000:] + done.stderr[-6000:], said
 
