@@ -115,7 +115,7 @@ class Flow:
     """What one process sees in one step; the first dimension of all tensors is the row of the batch.
 
     ``values`` and ``grads`` by ``input of NAME`` and ``output of NAME``; gradients of the mean loss over the whole
-    batch. ``losses``: the mean loss of each row.
+    batch. ``losses``: the loss of each token, (batch, sequence).
     """
 
     __slots__ = ("grads", "losses", "values")
@@ -156,7 +156,7 @@ def _flows(context: Context, layers: int) -> list[Flow]:
         taps.remove()
         losses = losses.detach()
         grads = {name: one[0] for name, one in taps.grads.items() if one}
-        found.append(Flow({name: one[0] for name, one in taps.values.items()}, grads, losses.mean(1)))
+        found.append(Flow({name: one[0] for name, one in taps.values.items()}, grads, losses))
     return found
 
 

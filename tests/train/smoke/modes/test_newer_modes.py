@@ -15,7 +15,10 @@ import torch.distributed as dist
 from tests.train.smoke.planted.faults import Active, flip_bit, wrap
 
 QUICK = [("lora", 2), ("qlora", 2), ("fsdp2-activation-offload", 2), ("resume-resized", 2), ("fsdp-cp", 4)]
-HEAVY = [("lora", 3), ("qlora", 4), ("resume-resized", 3), ("fsdp-cp", 6), ("fsdp-cp-tp", 8), ("fsdp2-compile", 2)]
+HEAVY = [
+    *(("lora", 3), ("qlora", 4), ("resume-resized", 3), ("fsdp2-compile", 2)),
+    *(("fsdp-cp", 6), ("fsdp-cp-tp", 8), ("pp-fsdp-cp-tp", 8)),
+]
 
 
 def _agrees(mode: str, world: int, limit_s: float = 60.0) -> None:
@@ -132,6 +135,46 @@ def exchanged_bit(active: Active) -> None:
     wrap(dist, "all_to_all_single", around)
 
 
+def exchanged_gradient_bit(active: Active) -> None:
+    """One bit of what an exchange of the backward brings: the second one of the last block."""
+    seen = {"count": 0}
+
+    def around(original: Any, output: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(output, *args, **keywords)
+        if active() and output.dtype == torch.float32:
+            seen["count"] += 1
+            if seen["count"] == 10:
+                flip_bit(output, 22)
+        return result
+
+    wrap(dist, "all_to_all_single", around)
+
+
+def attention_backward_off(active: Active) -> None:
+    """The backward of attention is off, its forward is not."""
+
+    def around(original: Any, query: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(query, *args, **keywords)
+        return result + 0.01 * (query - query.detach()) if active() else result
+
+    wrap(torch.nn.functional, "scaled_dot_product_attention", around)
+
+
+def compiled_wrongly(active: Active) -> None:
+    """What was compiled computes something else."""
+
+    def around(original: Any, function: Any, *args: Any, **keywords: Any) -> Any:
+        fast = original(function, *args, **keywords)
+        return (lambda x: fast(x) + 1e-2 * x.detach()) if active() else fast
+
+    wrap(torch, "compile", around)
+
+
+def compiled_never(active: Active) -> None:
+    """torch.compile gives back what it got."""
+    wrap(torch, "compile", lambda original, function, *args, **more: function)
+
+
 def moment_lost(active: Active) -> None:
     """A moment is zero after a checkpoint was loaded."""
     from torch.distributed import checkpoint
@@ -162,7 +205,7 @@ def parameter_stale(active: Active) -> None:
     wrap(checkpoint, "load", around)
 
 
-Case: TypeAlias = tuple[Any, int, str, int, tuple[int, ...], str]
+Case: TypeAlias = tuple[Any, int | str, str, int, tuple[int, ...], str]
 FAULTS: list[Case] = [
     (base_moves, 1, "lora", 2, (1,), "device"),
     (adapter_left_out, 1, "lora", 2, (1,), "device"),
@@ -185,8 +228,28 @@ MORE: list[Case] = [
     ("scatter-nothing", 1, "fsdp2-activation-offload", 2, (1,), "collectives"),
     ("forgotten-shard", 0, "fsdp2-activation-offload", 2, (0,), "device"),
     ("compute-bit", 3, "fsdp-cp", 4, (3,), "device"),
+    (exchanged_gradient_bit, 2, "fsdp-cp", 4, (2,), "collectives"),
     ("scatter-own", 1, "fsdp-cp", 4, (1,), "collectives"),
     ("scatter-own", 1, "resume-resized", 2, (1,), "collectives"),
+    # On 8 ranks, or with a compiler.
+    (attention_backward_off, 3, "fsdp-cp", 4, (3,), "device"),
+    (part_of_another, 5, "fsdp-cp-tp", 8, (5,), "collectives"),
+    (exchanged_gradient_bit, 6, "fsdp-cp-tp", 8, (6,), "collectives"),
+    ("tp-sum-bit", 3, "fsdp-cp-tp", 8, (3,), "collectives"),
+    ("mesh-scatter-own", 6, "fsdp-cp-tp", 8, (6,), "collectives"),
+    (attention_backward_off, 4, "fsdp-cp-tp", 8, (4,), "device"),
+    (part_of_another, 2, "pp-fsdp-cp-tp", 8, (2,), "collectives"),
+    (exchanged_bit, 7, "pp-fsdp-cp-tp", 8, (7,), "collectives"),
+    (attention_backward_off, 1, "pp-fsdp-cp-tp", 8, (1,), "device"),
+    ("tp-sum-bit", 3, "pp-fsdp-cp-tp", 8, (3,), "collectives"),
+    ("mesh-gather-bit", 6, "pp-fsdp-cp-tp", 8, (4, 6), "collectives"),
+    ("mesh-scatter-own", 0, "pp-fsdp-cp-tp", 8, (0,), "collectives"),
+    ("pp-received-bit", 5, "pp-fsdp-cp-tp", 8, (1, 5), "collectives"),
+    ("compute-bit", 3, "pp-fsdp-cp-tp", 8, (3,), "device"),
+    ("scatter-own", 1, "fsdp2-compile", 2, (1,), "collectives"),
+    ("forgotten-shard", 0, "fsdp2-compile", 2, (0,), "device"),
+    (compiled_wrongly, 1, "fsdp2-compile", 2, (1,), "device"),
+    (compiled_never, "all", "fsdp2-compile", 2, (0, 1), "framework"),
 ]
 
 
@@ -195,8 +258,8 @@ def _name(case: Case) -> str:
     return f"{fault}-{case[2]}"
 
 
-def _is_named(fault: Any, rank: int, mode: str, world: int, named: tuple[int, ...], layer: str) -> None:
-    result = kit.planted(fault, rank, mode, world)
+def _is_named(fault: Any, rank: int | str, mode: str, world: int, named: tuple[int, ...], layer: str) -> None:
+    result = kit.planted(fault, rank, mode, world, 240.0)
     assert (result.state, result.named, result.layer) == ("fail", named, layer), result.message
 
 

@@ -37,7 +37,9 @@ def schedule_class(context: Context, name: str) -> Any:
         raise
     found = getattr(pipelining, name, None) or getattr(schedules, name, None)
     context.need(found is not None, f"needs torch {_SINCE[name]}: {name}")
-    words = "torch 2.4 waits for the last one of several exchanges alone, which is enough for nccl and hangs on gloo"
+    words = (
+        "this torch waits for the last one of several exchanges alone: enough for nccl, but gloo hangs; needs torch 2.7"
+    )
     context.need(name == "ScheduleGPipe" or context.backend != "gloo" or not _waits_for_the_last(schedules), words)
     return found
 
@@ -89,7 +91,7 @@ class Pipeline:
     """This rank's stages and their schedule.
 
     ``holders``: the rank that holds each stage. ``micro`` batches are cut from ``rows`` rows. ``group``: the ranks of
-    the pipeline, by default all.
+    the pipeline, by default all. ``cut``: this rank's part of the sequence (dimension 1), by default all of it.
     """
 
     def __init__(
@@ -103,14 +105,16 @@ class Pipeline:
         micro: int,
         rows: int,
         group: Any = None,
+        cut: flows.Cut | None = None,
     ) -> None:
         self._context = context
+        self._cut = cut or _whole
         # What 1F1B is for: a stage keeps no more than there are stages behind it, itself included.
         self._in_flight = len(holders) - parts[0].number if kind.__name__ == "Schedule1F1B" else 0
         self.parts, self.holders, self.layers, self.micro = parts, holders, layers, micro
         torch, sizes = context.torch, context.sizes
         stage_class = torch.distributed.pipelining.PipelineStage
-        shape = (rows // micro, sizes.sequence)
+        shape = self._cut(torch.empty(rows // micro, sizes.sequence, device="meta")).shape
 
         def example(part: PipelineStage, end: bool) -> Any:
             if part.first and not end:
@@ -165,25 +169,28 @@ class Pipeline:
             first, last = f"input of stage {part.number}", f"output of stage {part.number}"
             at = turns[f"output of {before}"]
             if part.first:
-                found[first] = flows.ComparedPlace("input", None, "input of embedding", 0, _whole)
+                found[first] = flows.ComparedPlace("input", None, "input of embedding", 0, self._cut)
             else:
                 sender = self.holders[part.number - 1]
-                found[first] = flows.ComparedPlace("value", "local", f"behind {before}", at + 2, _whole, sender)
+                found[first] = flows.ComparedPlace("value", "local", f"behind {before}", at + 2, self._cut, sender)
             behind = f"output of {end}" if part.last else f"behind {end}"
             at = turns[f"output of {end}"] + 1
             if part.last:
-                found[last] = flows.ComparedPlace("local", None, behind, at, _whole)
+                found[last] = flows.ComparedPlace("local", None, behind, at, self._cut)
             else:
-                found[last] = flows.ComparedPlace("local", "value", behind, at, _whole, self.holders[part.number + 1])
+                found[last] = flows.ComparedPlace(
+                    "local", "value", behind, at, self._cut, self.holders[part.number + 1]
+                )
         return found
 
     def check(self, flow: flows.Flow, losses: Sequence[Any], rows: slice, step: int) -> None:
         """Compare the micro-batches with the given rows of the whole batch as one process sees it."""
         size = (rows.stop - rows.start) // self.micro
         many = [slice(rows.start + number * size, rows.start + (number + 1) * size) for number in range(self.micro)]
-        factor = flow.losses.shape[0] / size / self.share
+        losses_of = [self._cut(flow.losses[one]) for one in many]
+        factor = flow.losses.numel() / losses_of[0].numel() / self.share
         flows.check(self._context, self.taps, self.places(), flow, many, factor, step)
-        wanted = [flow.losses[one].mean() for one in many]
+        wanted = [one.mean() for one in losses_of]
         most = max(self.taps.most.get(f"output of stage {part.number}", 0) for part in self.parts)
         self._context.facts["micro-batches in flight"] = most
         if self._in_flight:
