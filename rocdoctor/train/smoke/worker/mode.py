@@ -18,6 +18,12 @@ class OtherRankFailed(Exception):
     """This rank is well; the message says which other one could not go on."""
 
 
+def release(torch: Any) -> tuple[int, int]:
+    """(major, minor) of torch, where nothing in it tells of a change."""
+    major, minor = str(torch.__version__).split("+")[0].split(".")[:2]
+    return int("".join(filter(str.isdigit, major)) or 0), int("".join(filter(str.isdigit, minor)) or 0)
+
+
 class LaunchPlan:
     """What a launcher's command is made of.
 

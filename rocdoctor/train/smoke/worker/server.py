@@ -259,9 +259,10 @@ def _hello() -> dict[str, Any]:
         missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
         words = "torch is not installed" if missing else f"torch cannot be imported: {type(error).__name__}: {error}"
         return {"event": "no-torch", "message": words[:400], "missing": missing}
+    from .mode import release
+
     version = str(torch.__version__)
-    numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split("+")[0].split(".")[:2])
-    if numbers < MIN_TORCH:
+    if release(torch) < MIN_TORCH:
         return {"event": "no-torch", "message": f"torch {version} is too old: the tests need 2.1 or later"}
     import torch.distributed as dist
 

@@ -10,7 +10,7 @@ from typing import Any
 from .. import compiling, shards
 from ..compare import BACKWARD_TURN
 from ..context import Context
-from ..mode import Mode
+from ..mode import Mode, release
 from ..sharded import SHARDED, SHARDED_SHORT, SHORT, Layout, Probe, ShardedStep, steps_fp32, steps_mixed, train
 
 ORDER = 40
@@ -34,7 +34,37 @@ def trains(context: Context) -> Any:
     found = library(context)
     words = "FSDP2 of this torch makes streams of CUDA on the CPU too: needs a later release, or a GPU"
     context.need(context.device.type != "cpu" or _knows_other_devices(), words)
+    streams = getattr(getattr(context.torch, "cpu", None), "Stream", None)
+    words = (
+        "FSDP2 of this torch asks streams of the CPU for events, which they have since torch 2.8: needs it, or a GPU"
+    )
+    context.need(context.device.type != "cpu" or hasattr(streams, "record_event"), words)
+    words = (
+        "gloo of this torch gives a sum where FSDP2 asks reduce-scatter for a mean: its gradients are "
+        f"{context.world} times too large. Train with FSDP2 on GPUs, or with torch 2.10 or later"
+    )
+    context.need(context.device.type != "cpu" or _means_are_means(context), words)
     return found
+
+
+def _means_are_means(context: Context) -> bool:
+    """Whether gloo takes means in a reduce-scatter: not that of torch 2.8; that of torch 2.10 and 2.13 does (run here).
+
+    Later releases are not asked, so that a mode still catches it.
+    """
+    torch, dist = context.torch, context.torch.distributed
+    if release(torch) >= (2, 10) or context.backend != "gloo":
+        return True
+
+    def ask() -> bool:
+        ones, own = torch.ones(context.world), torch.zeros(1)
+        try:
+            dist.reduce_scatter_tensor(own, ones, op=dist.ReduceOp.AVG)
+        except (RuntimeError, ValueError):
+            return True  # it refuses, and FSDP2 then asks for a sum
+        return float(own) == 1.0
+
+    return bool(context.cached("means of gloo", ask))
 
 
 def _knows_other_devices() -> bool:
