@@ -22,6 +22,7 @@ from pathlib import Path
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.verdicts import judge
+from rocdoctor.train.smoke.run.build_locks import release_abandoned, still_building
 from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord, wait_of_ranks_s
@@ -68,16 +69,18 @@ def launch(mode: Mode, place: LaunchPlace, told: Told | None = None) -> ModeResu
     if why:
         return _said(mode.name, "not-applicable", why, place.world)
     folder = Path(private_folder("rocdoctor-launch-"))
-    mark = secrets.token_hex(8)
+    mark, began_s = secrets.token_hex(8), time.time()
     try:
         plan = _prepare(mode, how, place, folder)
         command = how.command(plan)
         seen = _Watch(mode.name, how, place, folder, mark, told).over(command)
-        found = _verdict(mode.name, place, folder, seen)
+        building = still_building(release_abandoned(place.surroundings, began_s), seen.status is None)
+        found = _verdict(mode.name, place, folder, seen, building)
     except OSError as error:
         found = _said(mode.name, "crashed", f"the launcher cannot be started: {error}", place.world, "configuration")
     finally:
         sweep(mark)
+        release_abandoned(place.surroundings, began_s)
         shutil.rmtree(folder, ignore_errors=True)
     return replace(found, facts={**found.facts, **({"versions": versions} if versions else {})})
 
@@ -192,7 +195,7 @@ def _read(path: Path) -> str:
     return ""
 
 
-def _verdict(name: str, place: LaunchPlace, folder: Path, seen: SeenLaunch) -> ModeResult:
+def _verdict(name: str, place: LaunchPlace, folder: Path, seen: SeenLaunch, building: str = "") -> ModeResult:
     late = seen.status is None
     launcher = f"; the launcher said: {seen.words}" if seen.words else ""
     started = sum(one.count for one in seen.ranks.values())
@@ -213,7 +216,7 @@ def _verdict(name: str, place: LaunchPlace, folder: Path, seen: SeenLaunch) -> M
         how = f"within {place.limit_s:g} s" if late else f"but ended with status {seen.status}"
         words = f"rank {planned} had ended itself as planned; the launcher did not start it again {how}{launcher}"
         return _said(name, "crashed", words, place.world, "framework", seen.wall_s)
-    found = judge(ModeRecord(name, seen.wall_s, tuple(records(place.world, folder, seen)), late))
+    found = judge(ModeRecord(name, seen.wall_s, tuple(records(place.world, folder, seen)), late, machine=building))
     if found.state == "pass" and seen.status != 0:
         how = "did not end" if late else f"ended with status {seen.status}"
         words = f"every rank computed the right numbers, but the launcher {how} afterwards{launcher}"
