@@ -3,7 +3,8 @@
 The file (JSON): ``hip`` or ``cuda`` (version), ``gpus`` (each ``name``, ``memory_bytes``, and as known ``gfx``,
 ``pci``, ``uuid``, ``busy_bytes``, ``integrated``, ``slower`` (so many times), ``refused``: words with which it
 cannot be opened, by those ranks in ``refused_by``), ``opened`` (something opened a GPU at start), ``fault`` (a name of
-FAULTS), ``fault_gpu``, and ``wrong_pairs`` (pairs of GPUs, copies between which change a value).
+FAULTS, or of those in ``graphs.py`` and ``shared.py``), ``fault_gpu``, and ``wrong_pairs`` (pairs of GPUs, copies
+between which change a value).
 
 Tensors "on" a GPU are on the CPU: a mode of torch's function dispatch takes the device out of each call and counts what
 is allocated. The back end nccl is gloo. Not imitated: asynchronous streams, device-side asserts, other processes.
@@ -19,6 +20,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import graphs  # type: ignore[import-not-found, unused-ignore]
+import shared  # type: ignore[import-not-found, unused-ignore]
 import torch
 import torch.distributed as dist
 from torch.overrides import TorchFunctionMode
@@ -267,7 +270,14 @@ def put(path: str) -> None:
     }
     for name, value in changes.items():
         setattr(cuda, name, value)
+    fault = str(told.get("fault", ""))
+
+    def mine() -> bool:
+        return bool(layer.current == told.get("fault_gpu", 0))
+
+    graphs.put(cuda, fault, mine)
     _take_nccl(layer)
+    shared.put(path, fault, mine)
 
 
 def _take_nccl(layer: Layer) -> None:
