@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from rocdoctor.train.smoke.worker.context import Context
+from rocdoctor.train.smoke.worker.mode import ModeNotApplicable
+from rocdoctor.train.smoke.worker.modes.fsdp2 import trains
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import torch
+
 MODES = ("fsdp2", "fsdp2-no-reshard", "fsdp2-bf16", "fsdp2-hsdp", "fsdp2-checkpointing")
 STAGES = {"before", "value", "local", "loss", "grad", "param"}
 
@@ -101,3 +110,25 @@ def test_a_fault_is_seen_and_its_rank_named(case: Case) -> None:
 @pytest.mark.parametrize("case", MORE, ids=lambda case: "-".join(map(str, case[:4])))
 def test_more_faults(case: Case) -> None:
     kit.check_fault(*case)
+
+
+@pytest.mark.parametrize(
+    ("release", "given", "words"),
+    [
+        ("2.8.0+cu128", 2.0, "its gradients are 2 times too large"),
+        ("2.8.0+cu128", 1.0, ""),
+        ("2.13.0+cpu", 2.0, ""),  # not asked: a mode must see it
+    ],
+)
+def test_a_release_that_gives_sums_for_means_on_the_cpu_is_told_by_asking(
+    monkeypatch: pytest.MonkeyPatch, release: str, given: float, words: str
+) -> None:
+    monkeypatch.setattr(torch, "__version__", release)
+    monkeypatch.setattr(torch.distributed, "reduce_scatter_tensor", lambda own, *_, **__: own.fill_(given))
+    board: Any = SimpleNamespace(mark=lambda _: None)
+    context = Context(torch, 0, 2, torch.device("cpu"), "gloo", "", board, {})
+    with pytest.raises(ModeNotApplicable, match=words) if words else contextlib.nullcontext():
+        trains(context)
+    monkeypatch.delattr(torch.cpu.Stream, "record_event")
+    with pytest.raises(ModeNotApplicable, match="asks streams of the CPU for events"):
+        trains(context)

@@ -35,9 +35,7 @@ def trains(context: Context) -> Any:
     words = "FSDP2 of this torch makes streams of CUDA on the CPU too: needs a later release, or a GPU"
     context.need(context.device.type != "cpu" or _knows_other_devices(), words)
     streams = getattr(getattr(context.torch, "cpu", None), "Stream", None)
-    words = (
-        "FSDP2 of this torch asks streams of the CPU for events, which they have since torch 2.8: needs it, or a GPU"
-    )
+    words = "FSDP2 of this torch asks streams of the CPU for events that they lack: needs torch 2.10 or later, or a GPU"
     context.need(context.device.type != "cpu" or hasattr(streams, "record_event"), words)
     words = (
         "gloo of this torch gives a sum where FSDP2 asks reduce-scatter for a mean: its gradients are "
