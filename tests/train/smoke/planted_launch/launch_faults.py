@@ -158,6 +158,31 @@ def _bit(dist: Any) -> None:
         _around(owner, "all_reduce", around)
 
 
+def _parts_reversed(dist: Any) -> None:
+    """What an exchange brings lies in the reverse order of ranks."""
+
+    def around(original: Any, output: Any, *args: Any, **keywords: Any) -> Any:
+        work = original(output, *args, **keywords)
+        if work is not None:
+            work.wait()
+        output.copy_(output.flip(0).clone())
+        return work
+
+    for owner in (dist, dist.distributed_c10d):
+        _around(owner, "all_to_all_single", around)
+
+
+def _second_copy_off(partitions: Any) -> None:
+    """Each second copy of ZeRO++ has one other value."""
+
+    def around(original: Any, self: Any, param: Any, *args: Any, **keywords: Any) -> Any:
+        original(self, param, *args, **keywords)
+        if param.ds_secondary_tensor is not None:
+            param.ds_secondary_tensor.view(-1)[0] += 0.01
+
+    _around(partitions.Init, "_partition_param_sec", around)
+
+
 RANK: dict[str, Callable[[], None]] = {
     "never-joins": _late("torch.distributed", _never_joins),
     "killed": _late("torch.distributed", _killed),
@@ -167,4 +192,6 @@ RANK: dict[str, Callable[[], None]] = {
     "apart": _late("torch", _apart),
     "silent-sums": _late("torch.distributed", _silent_sums),
     "bit": _late("torch.distributed", _bit),
+    "parts-reversed": _late("torch.distributed", _parts_reversed),
+    "second-copy-off": _late("deepspeed.runtime.zero.partition_parameters", _second_copy_off),
 }

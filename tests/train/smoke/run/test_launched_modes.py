@@ -25,7 +25,11 @@ def _skip_without_packages(mode: str) -> None:
 
 @pytest.mark.parametrize("world", (2, 4))
 @pytest.mark.parametrize(
-    "mode", ("elastic", "accelerate", *(f"deepspeed-zero-{stage}" for stage in range(4)), "megatron-tensor-parallel")
+    "mode",
+    (
+        *("elastic", "accelerate", "megatron-tensor-parallel", "deepspeed-ulysses"),
+        *(f"deepspeed-zero-{stage}" for stage in (*range(4), "hpz")),
+    ),
 )
 def test_agrees_with_one_process(mode: str, world: int) -> None:
     _skip_without_packages(mode)
@@ -51,6 +55,9 @@ def test_agrees_with_one_process(mode: str, world: int) -> None:
         ("deepspeed-zero-0", "silent-sums", "all", "fail", "collectives", (0, 1), "the gradients of step 0"),
         ("deepspeed-zero-1", "silent-sums", "all", "fail", "collectives", (0, 1), "the parameters after step 0"),
         ("deepspeed-zero-3", "silent-sums", "all", "fail", "collectives", (0, 1), "the parameters after step 0"),
+        ("deepspeed-zero-hpz", "silent-sums", "all", "fail", "collectives", (0, 1), "the parameters after step 0"),
+        ("deepspeed-zero-hpz", "second-copy-off", 1, "fail", "framework", (1,), "of step 0"),
+        ("deepspeed-ulysses", "parts-reversed", 1, "fail", "collectives", (1,), "query of this rank's heads"),
         ("deepspeed-zero-2", "killed", 1, "crashed", "configuration", (1,), "exits with return code = -9"),
         ("megatron-tensor-parallel", "bit", 1, "fail", "collectives", (1,), "sum of the parts of the embedding"),
         ("megatron-tensor-parallel", "silent-sums", "all", "fail", "collectives", (0, 1), "2144 of 4096"),

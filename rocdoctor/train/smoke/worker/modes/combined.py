@@ -238,5 +238,13 @@ MODES = (
     _mode("pp-fsdp", "pipeline of sharded data parallel", tp=1, pp=2, full=True),
     _mode("fsdp-cp", "sharded data parallel (FSDP2) with context parallel (Ulysses)", tp=1, pp=1, cp=2, full=True),
     _mode("fsdp-cp-tp", "the same over tensor parallel", tp=2, pp=1, cp=2, full=True, least=8),
-    _mode("pp-fsdp-cp-tp", "all four: that within a pipeline (4D)", tp=2, pp=2, cp=2, full=True, least=8),
+    _mode(
+        "pp-fsdp-cp-tp",
+        "FSDP2 with context, tensor and pipeline parallel at once (4D)",
+        tp=2,
+        pp=2,
+        cp=2,
+        full=True,
+        least=8,
+    ),
 )

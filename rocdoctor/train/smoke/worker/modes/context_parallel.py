@@ -21,14 +21,14 @@ _LIMIT = Tolerance(
     "output and gradients",
     "double precision on both sides: 9e-16 was seen of the output, 2e-15 of gradients (torch 2.13.0, gloo)",
 )
-_ATTENDED = Proof(
+ATTENDED = Proof(
     "causal attention over one long sequence: what travels, the output and the gradients of query, key and value",
     "one process that computes attention over the whole sequence, by published formulas in double precision on the CPU",
     (EXACT, _LIMIT),
 )
 
 
-def _inputs(context: Context) -> tuple[list[Any], Any]:
+def whole_inputs(context: Context) -> tuple[list[Any], Any]:
     """Query, key and value of the whole sequence (batch 2, heads, sequence, 8) and the gradient of the output."""
     torch, sizes = context.torch, context.sizes
     generator = torch.Generator().manual_seed(11)
@@ -37,7 +37,7 @@ def _inputs(context: Context) -> tuple[list[Any], Any]:
     return made[:3], made[3]
 
 
-def _attention(torch: Any, first: int, query: Any, key: Any, value: Any) -> Any:
+def attend(torch: Any, first: int, query: Any, key: Any, value: Any) -> Any:
     """Causal attention of queries that begin at place ``first``: (weighted values, log of the sum of weights)."""
     scores = query @ key.transpose(-1, -2) * _HEAD**-0.5
     rows = torch.arange(query.shape[2], device=query.device)[:, None] + first
@@ -49,7 +49,7 @@ def _whole(context: Context) -> tuple[Any, list[Any]]:
     """Output and the three gradients of one process, by plain formulas."""
 
     def make() -> tuple[Any, list[Any]]:
-        inputs, gradient = _inputs(context)
+        inputs, gradient = whole_inputs(context)
         inputs, gradient = [one.cpu().requires_grad_() for one in inputs], gradient.cpu()
         output = plain.attention(context.torch, *inputs)
         grads = [*context.torch.autograd.grad(output, inputs, gradient)]
@@ -60,31 +60,31 @@ def _whole(context: Context) -> tuple[Any, list[Any]]:
     return found
 
 
-def _part(context: Context, tensor: Any, rank: int | None = None) -> Any:
+def part(context: Context, tensor: Any, rank: int | None = None) -> Any:
     return tensor.chunk(context.world, 2)[context.rank if rank is None else rank]
 
 
-def _compare(context: Context, output: Any, leaves: list[Any], step: int) -> None:
+def compare(context: Context, output: Any, leaves: list[Any], step: int) -> None:
     wanted, gradients = _whole(context)
     context.check(
         "value",
         "output of this rank's part of the sequence",
         output,
-        _part(context, wanted),
+        part(context, wanted),
         tolerance=_LIMIT,
         step=step,
     )
     for name, leaf, whole in zip(("query", "key", "value"), leaves, gradients):
         context.check(
-            "grad", f"gradient of this rank's {name}", leaf.grad, _part(context, whole), tolerance=_LIMIT, step=step
+            "grad", f"gradient of this rank's {name}", leaf.grad, part(context, whole), tolerance=_LIMIT, step=step
         )
 
 
 def ring(context: Context) -> None:
     """Keys and values travel around the ring; results are merged by their sums of weights."""
     torch = context.torch
-    inputs, gradient = _inputs(context)
-    leaves = [_part(context, one).contiguous().requires_grad_() for one in inputs]
+    inputs, gradient = whole_inputs(context)
+    leaves = [part(context, one).contiguous().requires_grad_() for one in inputs]
     shift = ring_shift(context)
     query, travelling = leaves[0], torch.stack(leaves[1:])
     length = query.shape[2]
@@ -94,10 +94,10 @@ def ring(context: Context) -> None:
         if hop:
             context.mark(f"hop {hop}: keys and values of rank {owner}")
             travelling = shift(travelling)
-            sent = torch.stack([_part(context, one, owner) for one in inputs[1:]])
+            sent = torch.stack([part(context, one, owner) for one in inputs[1:]])
             context.check("value", f"keys and values of rank {owner}", travelling, sent, tolerance=0.0, step=hop)
         if owner <= context.rank:  # causal: later parts of the sequence are not seen
-            some, weight = _attention(torch, (context.rank - owner) * length, query, *travelling)
+            some, weight = attend(torch, (context.rank - owner) * length, query, *travelling)
             if output is None:
                 output, total = some, weight
             else:
@@ -105,15 +105,15 @@ def ring(context: Context) -> None:
                 output, total = output * (total - both).exp() + some * (weight - both).exp(), both
     # The last part has travelled through all ranks: each must take part in its backward way too.
     context.mark("backward")
-    (output * _part(context, gradient)).sum().add(travelling.sum() * 0).backward()
-    _compare(context, output, leaves, context.world)
+    (output * part(context, gradient)).sum().add(travelling.sum() * 0).backward()
+    compare(context, output, leaves, context.world)
 
 
 def ulysses(context: Context) -> None:
     """Each rank gives its part of the sequence with all heads for the whole sequence with its part of the heads."""
     torch, world = context.torch, context.world
-    inputs, gradient = _inputs(context)
-    leaves = [_part(context, one).contiguous().requires_grad_() for one in inputs]
+    inputs, gradient = whole_inputs(context)
+    leaves = [part(context, one).contiguous().requires_grad_() for one in inputs]
     exchange = all_to_all(context)
     ones = [1] * world
 
@@ -138,13 +138,13 @@ def ulysses(context: Context) -> None:
             step=step,
         )
     context.mark("exchange of the output")
-    output = to_sequence(_attention(torch, 0, *moved)[0])
+    output = to_sequence(attend(torch, 0, *moved)[0])
     context.mark("backward")
-    output.backward(_part(context, gradient).contiguous())
-    _compare(context, output, leaves, len(leaves))
+    output.backward(part(context, gradient).contiguous())
+    compare(context, output, leaves, len(leaves))
 
 
 MODES = (
-    Mode("ring-attention", "context parallel by ring attention", ring, _ATTENDED),
-    Mode("ulysses", "context parallel by exchange of heads (Ulysses)", ulysses, _ATTENDED),
+    Mode("ring-attention", "context parallel by ring attention", ring, ATTENDED),
+    Mode("ulysses", "context parallel by exchange of heads (Ulysses)", ulysses, ATTENDED),
 )

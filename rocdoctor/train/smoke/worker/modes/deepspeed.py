@@ -1,4 +1,4 @@
-"""DeepSpeed ZeRO stages 0 to 3 by its own launcher, against one process."""
+"""DeepSpeed ZeRO stages 0 to 3, and ZeRO++'s second copies, by its own launcher, against one process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .. import model as models
 from .. import plain
 from ..launched import LaunchedContext
 from ..mode import Launch, LaunchPlan, Mode
-from ..tolerance import EXACT, PLAIN, Proof, Tolerance, usual
+from ..tolerance import EXACT, FP32, PLAIN, Proof, Tolerance, usual
 
 ORDER = 220
 _INHERITED = Tolerance(
@@ -21,9 +21,15 @@ _INHERITED = Tolerance(
     unit="of the largest gradient",
 )
 
+# Parameters are given back after the forward, so that the backward gathers them from the second copy.
+_NEARBY = {"stage3_max_live_parameters": 0, "stage3_max_reuse_distance": 0}
 
-def zero(stage: int, context: LaunchedContext) -> None:
-    """Two steps of AdamW; what this rank holds of the parameters is compared, without gathering any."""
+
+def zero(stage: int, context: LaunchedContext, copies: bool = False) -> None:
+    """Two steps of AdamW; what this rank holds of the parameters is compared, without gathering any.
+
+    ``copies``: each half of the ranks (of two, both) has all parameters a second time, for the backward (hpZ).
+    """
     torch, dist = context.torch, context.torch.distributed
     context.mark("import deepspeed")
     deepspeed: Any = importlib.import_module("deepspeed")
@@ -36,7 +42,9 @@ def zero(stage: int, context: LaunchedContext) -> None:
     model = context.build()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     context.mark("deepspeed.initialize")
-    engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=_configuration(context, stage))
+    near = (context.world // 2 if context.world % 2 == 0 and context.world > 2 else context.world) if copies else 1
+    configuration = _configuration(context, stage, near)
+    engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=configuration)
     context.expect(
         "input",
         "deepspeed",
@@ -61,6 +69,9 @@ def zero(stage: int, context: LaunchedContext) -> None:
         loss = models.loss_of(torch, engine(tokens), targets)
         alone = _own_loss(context, wanted.before[step], tokens, targets)
         context.check("local", "this rank's own loss", loss, alone, step=step)
+        if copies:
+            second = _second_copies(context, engine, near, wanted.before[step], step)
+            context.check_all("value", second, _parts(context, engine, wanted.before[step], near), step=step)
         context.mark(f"step {step}: backward")
         engine.backward(loss)
         total = loss.detach().clone()
@@ -76,13 +87,18 @@ def zero(stage: int, context: LaunchedContext) -> None:
     _split(context, stage, engine)
 
 
-def _configuration(context: LaunchedContext, stage: int) -> dict[str, Any]:
+def _configuration(context: LaunchedContext, stage: int, near: int) -> dict[str, Any]:
     size = context.sizes.batch // context.world
     return {
         "train_micro_batch_size_per_gpu": size,
         "gradient_accumulation_steps": 1,
         "steps_per_print": 10**9,
-        "zero_optimization": {"stage": stage, "stage3_param_persistence_threshold": 0},
+        "zero_optimization": {
+            "stage": stage,
+            "stage3_param_persistence_threshold": 0,
+            **(_NEARBY if near > 1 else {}),
+            "zero_hpz_partition_size": near,
+        },
         "zero_allow_untested_optimizer": True,
         "zero_force_ds_cpu_optimizer": False,
     }
@@ -103,15 +119,37 @@ def _held(engine: Any) -> dict[str, Any]:
     }
 
 
-def _parts(context: LaunchedContext, engine: Any, whole: dict[str, Any]) -> dict[str, Any]:
-    """The same of expected tensors: a partition is one of equal, consecutive parts of the flat, padded tensor."""
+def _second_copies(
+    context: LaunchedContext, engine: Any, near: int, before: dict[str, Any], step: int
+) -> dict[str, Any]:
+    """This rank's part of each second copy, which was made in the forward; rounding as in ``_certain``."""
     found = {}
     for name, one in engine.module.named_parameters():
+        held: Any = getattr(one, "ds_secondary_tensor", None)
+        there = held is not None
+        words = "has no second copy: hpZ is not in use"
+        if context.expect("value", models.plain_name(name), there, words, step=step, layer="configuration"):
+            found[models.plain_name(name)] = held.detach().clone().flatten()
+    if step == 0:
+        return found
+    return context.certain(step - 1, 2, found, lambda whole: _parts(context, engine, whole, near), _INHERITED)
+
+
+def _parts(context: LaunchedContext, engine: Any, whole: dict[str, Any], near: int = 0) -> dict[str, Any]:
+    """The same of expected tensors: a partition is one of equal, consecutive parts of the flat, padded tensor.
+
+    ``near``: of how many ranks are those that share a second copy, where that is meant.
+    """
+    found, ranks = {}, near or context.world
+    for name, one in engine.module.named_parameters():
         flat = whole[models.plain_name(name)].flatten()
-        if hasattr(one, "ds_tensor"):
-            size = one.ds_tensor.numel()
-            padded = context.torch.nn.functional.pad(flat, (0, size * context.world - flat.numel()))
-            flat = padded[context.rank * size : (context.rank + 1) * size]
+        held: Any = getattr(one, "ds_secondary_tensor" if near else "ds_tensor", None)
+        if held is None and near:
+            continue
+        if held is not None:
+            size = held.numel()
+            padded = context.torch.nn.functional.pad(flat, (0, size * ranks - flat.numel()))
+            flat = padded[context.rank % ranks * size : (context.rank % ranks + 1) * size]
         found[models.plain_name(name)] = flat
     return found
 
@@ -174,15 +212,22 @@ _ZERO = Proof(
     f"{PLAIN}; its own loss by the same model on this device without DeepSpeed",
     (EXACT, *usual("before", "local", "loss", "grad", "param"), plain.LONGEST, _INHERITED),
 )
-MODES = tuple(
-    Mode(
-        f"deepspeed-zero-{stage}",
-        f"DeepSpeed ZeRO stage {stage}, by deepspeed's launcher",
-        partial(zero, stage),
-        _ZERO,
-        full=True,
-        slow=6.0,  # its first run compiles an extension: 41 to 120 s
-        launch=Launch(_command, packages=("deepspeed",), needs=_needs, environment=_environment),
-    )
-    for stage in range(4)
+LAUNCH = Launch(_command, packages=("deepspeed",), needs=_needs, environment=_environment)
+
+
+def _mode(name: str, title: str, run: Any, proof: Proof = _ZERO, least: int = 1) -> Mode:
+    title = f"DeepSpeed {title}, by deepspeed's launcher"
+    # Its first run compiles an extension: 41 to 120 s.
+    return Mode(f"deepspeed-{name}", title, run, proof, full=True, min_world=least, slow=6.0, launch=LAUNCH)
+
+
+MODES = (
+    *(_mode(f"zero-{stage}", f"ZeRO stage {stage}", partial(zero, stage)) for stage in range(4)),
+    _mode(
+        "zero-hpz",
+        "ZeRO++ (stage 3, second copies nearby)",
+        partial(zero, 3, copies=True),
+        _ZERO.but(FP32["value"], computed=f"{_ZERO.computed}; its part of each second copy"),
+        2,
+    ),
 )
