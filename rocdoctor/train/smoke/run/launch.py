@@ -25,13 +25,15 @@ from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.build_locks import release_abandoned, still_building
 from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
-from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord, wait_of_ranks_s
+from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord, wait_of_ranks_s
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
+from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board, whereabouts
 from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, Mode
 
 _ADDRESS = "127.0.0.1"
 _POLL_S = 0.02
+_LOOK_S = 1.0
 _METADATA_S = 20.0
 _STACK_S = 0.5
 # How long a launcher may take to end after its last rank: DeepSpeed's looks once a second.
@@ -168,7 +170,14 @@ class _Watch:
         return seen
 
     def _wait(self, launcher: subprocess.Popen[bytes], deadline: float) -> None:
+        """Until the deadline; time for which the launcher and its ranks wait for a processor does not count."""
+        starved = Starved({0: launcher.pid}, self._place.limit_s * (MOST_STRETCHED - 1.0))
+        looked = time.monotonic()
         while launcher.poll() is None and time.monotonic() < deadline:
+            if time.monotonic() - looked >= _LOOK_S:
+                before_s, looked = starved.extra_s, time.monotonic()
+                starved.look([0])
+                deadline += starved.extra_s - before_s
             seen = look(self._folder, self._launch.restarts)
             for rank, one in seen.ranks.items():
                 if one.result is not None and rank not in self._told and self._tell is not None:

@@ -43,7 +43,7 @@ START_LIMIT_S = 120.0
 _AFTER_FAILURE_S = 1.0
 _STACK_S = 0.5
 # A machine that is shared by many gives a rank a quarter of what an idle one does; beyond that something else is wrong.
-_MOST_STRETCHED = 4.0
+MOST_STRETCHED = 4.0
 # gloo raises an error in a rank that waits too long, which tells where it stood. torch's watchdog for NCCL and RCCL
 # ends such a rank (ProcessGroupNCCL.cpp, ``ncclCommWatchdog``), and that is each but the one that hangs: so the
 # runner's own deadline must come first, stretched and of the slowest mode.
@@ -235,7 +235,7 @@ class Pool:
     ) -> ModeRecord:
         deadline = until = began + limit_s
         self._kills, began_s = oom_kills(), time.time()
-        lateness, starved = Lateness(self._place, self._pids), Starved(self._pids, limit_s * (_MOST_STRETCHED - 1.0))
+        lateness, starved = Lateness(self._place, self._pids), Starved(self._pids, limit_s * (MOST_STRETCHED - 1.0))
         looks = mode != "start" and self._plan.get("device") == "cpu"
         next_look = began + FIRST_LOOK_S
         while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:

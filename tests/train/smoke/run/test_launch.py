@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocdoctor.train.smoke.run import launch as launching
 from rocdoctor.train.smoke.run.launch_files import look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.worker import board
-from rocdoctor.train.smoke.worker.mode import all_modes
+from rocdoctor.train.smoke.worker.mode import Launch, all_modes
 from tests.train.smoke import launch_kit as kit
 
 # Transcribed from torchrun of torch 2.13.0, shortened.
@@ -152,3 +155,31 @@ def test_launched_modes_are_in_the_full_set_only() -> None:
     launched = {one.name for one in all_modes() if one.launch is not None}
     assert launched == {one.name for one in all_modes() if one.launch is not None and one.full}
     assert {"elastic", "accelerate", "deepspeed-zero-3", "megatron-tensor-parallel", "horovod"} <= launched
+
+
+@pytest.mark.parametrize(("gained_s", "ends"), [(0.0, False), (1.0, True)])
+def test_time_without_a_processor_does_not_count_for_a_launch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gained_s: float, ends: bool
+) -> None:
+    """A launcher that ends at its 40th poll, and a clock that goes on by a second at each look."""
+    clock, seen = count(), {"polls": 0}
+
+    class Short:
+        extra_s = 0.0
+
+        def __init__(self, pids: object, most_s: float) -> None:
+            assert (pids, most_s) == ({0: 7}, 30.0)
+
+        def look(self, ranks: object) -> None:
+            self.extra_s += 3 * gained_s
+
+    def poll() -> int | None:
+        seen["polls"] += 1
+        return 0 if seen["polls"] >= 40 else None
+
+    monkeypatch.setattr(launching, "Starved", Short)
+    monkeypatch.setattr(launching, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
+    place = launching.LaunchPlace("", {}, 2, "gloo", "cpu", 10.0)
+    watch: Any = launching._Watch("elastic", Launch(lambda _: []), place, tmp_path, "", None)
+    watch._wait(SimpleNamespace(pid=7, poll=poll), 20.0)
+    assert (seen["polls"] == 40) is ends

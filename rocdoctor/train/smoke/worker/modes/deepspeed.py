@@ -10,7 +10,7 @@ from .. import model as models
 from .. import plain
 from ..launched import LaunchedContext
 from ..mode import Launch, LaunchPlan, Mode
-from ..tolerance import EXACT, FP32, PLAIN, Proof, Tolerance, usual
+from ..tolerance import EXACT, PLAIN, Proof, Tolerance, usual
 
 ORDER = 220
 _INHERITED = Tolerance(
@@ -70,8 +70,11 @@ def zero(stage: int, context: LaunchedContext, copies: bool = False) -> None:
         alone = _own_loss(context, wanted.before[step], tokens, targets)
         context.check("local", "this rank's own loss", loss, alone, step=step)
         if copies:
-            second = _second_copies(context, engine, near, wanted.before[step], step)
-            context.check_all("value", second, _parts(context, engine, wanted.before[step], near), step=step)
+            second = _second_copies(context, engine, near, step)
+            right = _parts(context, engine, wanted.before[step], near)
+            # Ahead of what all ranks compute with it.
+            held, right = ({f"second copy of {name}": one for name, one in each.items()} for each in (second, right))
+            context.check_all("before", held, right, step=step, layer="framework")
         context.mark(f"step {step}: backward")
         engine.backward(loss)
         total = loss.detach().clone()
@@ -119,16 +122,14 @@ def _held(engine: Any) -> dict[str, Any]:
     }
 
 
-def _second_copies(
-    context: LaunchedContext, engine: Any, near: int, before: dict[str, Any], step: int
-) -> dict[str, Any]:
+def _second_copies(context: LaunchedContext, engine: Any, near: int, step: int) -> dict[str, Any]:
     """This rank's part of each second copy, which was made in the forward; rounding as in ``_certain``."""
     found = {}
     for name, one in engine.module.named_parameters():
         held: Any = getattr(one, "ds_secondary_tensor", None)
         there = held is not None
         words = "has no second copy: hpZ is not in use"
-        if context.expect("value", models.plain_name(name), there, words, step=step, layer="configuration"):
+        if context.expect("before", models.plain_name(name), there, words, step=step, layer="configuration"):
             found[models.plain_name(name)] = held.detach().clone().flatten()
     if step == 0:
         return found
@@ -227,7 +228,7 @@ MODES = (
         "zero-hpz",
         "ZeRO++ (stage 3, second copies nearby)",
         partial(zero, 3, copies=True),
-        _ZERO.but(FP32["value"], computed=f"{_ZERO.computed}; its part of each second copy"),
+        _ZERO.but(computed=f"{_ZERO.computed}; its part of each second copy"),
         2,
     ),
 )
