@@ -29,6 +29,8 @@ _SHOWN = regex(
     r"\s{0,40}(?:[#>|+<{]|\[|\d{2,4}[-:/]\d|(?:INFO|WARNING|WARN|ERROR|DEBUG|File|Traceback)\b)|"
     r"\S{1,40}: \S{1,40}:|\s{4}|\t|--\s|(?:checking|building|copying|unpacking|patching|configuring|running) \S"
 )
+# What a writer adds below, where the first word looks like that of a log.
+_ADDED = regex(r"\s{0,4}[*_]{0,2}(?:Update|UPDATE|Edit|EDIT|Solved|SOLVED|Solution|SOLUTION|P\.?S\.?)[*_]{0,2} ?\d?: ")
 _ENOUGH, _SHARE = 2, 12  # words without a meaning of their own, and of how many words one of them is such a word
 _LOGGED = regex(r"NCCL (?:INFO|WARN)|\.py:\d{1,6}\]|\b\d\d:\d\d:\d\d\b")
 
@@ -48,7 +50,7 @@ def _sentences(clean: Clean, others: frozenset[int]) -> Iterator[tuple[int, bool
         if len(line) < 12 or at in others or at in clean.guides or clean.blocks[at] or _LOGGED.search(line[:100]):
             continue
         many = len(_WORD.findall(line[:400])) >= _FEWEST
-        if many and not _LISTED.match(line) and is_sentence(clean, at):
+        if many and (not _LISTED.match(line) or _ADDED.match(line)) and is_sentence(clean, at):
             yield at, True
         elif many and _goes_on_in_words(line):
             yield at, False

@@ -18,7 +18,10 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.paste.clean_text import Clean
 
 _LABEL = regex(r"[\s|*_#>\u2022+-]{0,10}[A-Za-z][\w /()&.-]{0,40}(?:\*\*|__)?\s{0,20}[:=|](?:\*\*|__)?(?:\s|\Z)")
-_TITLE = regex(r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description)[*_]{0,2}\s?:", re.IGNORECASE)
+_TITLE = regex(
+    r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description|update|edit|solved|solution|p\.?s\.?)[*_]{0,2}\s?:",
+    re.IGNORECASE,
+)
 _COMMAND = regex(
     r"\s{0,12}(?:[$%>❯➜]\s|\S{1,60}[$#]\s|(?:export|setenv|sudo|docker|podman|python3?|torchrun|srun|mpirun|pip3?)\s"
     r"|[A-Za-z_]\w{1,60}=|-{1,2}\w|\[|\d{4}-\d\d|[|+<{])"

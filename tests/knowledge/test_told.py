@@ -58,7 +58,17 @@ def test_every_name_has_words_and_every_meaning_a_reader() -> None:
     voices = set().union(*told_grammar().voices.values())
     marks = report_marks()
     grammar = told_grammar()
-    used = asked | voices | marks.trouble | marks.resolved | marks.settled | marks.reader | marks.writer
+    used = (
+        asked
+        | voices
+        | marks.trouble
+        | marks.resolved
+        | marks.settled
+        | marks.mended
+        | marks.doubted
+        | marks.reader
+        | marks.writer
+    )
     used |= grammar.machine | grammar.others | grammar.troubles | set(load_table("told_words")["subjects"]["neutral"])
     assert used - _meanings() - conditions == set()
     assert _meanings() - used - conditions - _OF_THE_CODE == set()

@@ -5,9 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Message
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.prose.statements import Account
 
 QUESTION = "text"
 _HEAD, _TAIL = 48_000, 16_000  # characters in which signs are looked for: people tell of them first, or at the end
@@ -31,8 +35,13 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     ends = list(accumulate((last for _, last in general), max))  # the last line of all passages up to one
     text = answer.text
 
+    account = _account(host)
+    over = _mended_at(account)  # what stands above is over, if its writer says so at the end
+
     def role(found: FoundMessage) -> str:
         place = bisect_right(general, found.line, key=lambda passage: passage[0])
+        if found.line <= over and found.role == "now":
+            return "advice"
         return "advice" if place and found.line <= ends[place - 1] else found.role
 
     signs = (
@@ -44,22 +53,42 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
         for one in (*find_messages(message_literals(), text), *signs)
     )
-    return (*found, *_statements(host))
+    return (*found, *_statements(account))
 
 
-def _statements(host: Host) -> tuple[Message, ...]:
-    """What the writer tells in sentences: each kind once, at the sentence that carries it."""
+def _account(host: Host) -> Account | None:
+    """What the writer claims in sentences; None where the text holds none."""
     if "sentences" not in host.available():
-        return ()
-    from rocdoctor.knowledge.messages.told import NO_REPORT, SOUND, TROUBLE, report_marks, told_grammar, told_kinds
+        return None
+    from rocdoctor.knowledge.messages.told import told_grammar
     from rocdoctor.parsers.own.told_words import parse_sentence_lines
     from rocdoctor.parsers.prose.claims import claims_in
     from rocdoctor.parsers.prose.sentences import sentences_in
-    from rocdoctor.parsers.prose.statements import is_none, place_of, told_by, trouble_in
+    from rocdoctor.parsers.prose.statements import told_by
 
     grammar = told_grammar()
     claims = claims_in(grammar, sentences_in(parse_sentence_lines(host.ask("sentences").text)))
-    told = told_by(claims, grammar.opposites)
+    return told_by(claims, grammar.opposites)
+
+
+def _mended_at(told: Account | None) -> int:
+    """The line (from 1) on which the writer says that it is over; 0 where nobody does."""
+    if told is None:
+        return 0
+    from rocdoctor.knowledge.messages.told import report_marks
+    from rocdoctor.parsers.prose.statements import mended_at
+
+    return mended_at(told, report_marks()) or 0
+
+
+def _statements(told: Account | None) -> tuple[Message, ...]:
+    """What the writer tells in sentences: each kind once, at the sentence that carries it."""
+    if told is None:
+        return ()
+    from rocdoctor.knowledge.messages.told import NO_REPORT, SOUND, TROUBLE, report_marks, told_kinds
+    from rocdoctor.parsers.prose.statements import is_none, place_of, trouble_in
+
+    claims = told.claims
     if is_none(told, report_marks()):
         first = claims[0].sentence
         return (Message(NO_REPORT, first.line, first.text, {}, "now", narrated=True),)

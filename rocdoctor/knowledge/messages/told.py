@@ -57,7 +57,10 @@ def report_marks() -> ReportMarks:
     """Which meanings show whether a text is a report of trouble."""
     found = load_table("told_words")["reports"]
     return ReportMarks(
-        *(frozenset(words(found[one])) for one in ("trouble", "resolved", "reader", "writer", "settled"))
+        *(
+            frozenset(words(found[one]))
+            for one in ("trouble", "resolved", "reader", "writer", "settled", "mended", "doubted", "remedies")
+        )
     )
 
 

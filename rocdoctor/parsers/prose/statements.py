@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.prose.claims import Utterance
 
 _OUTCOMES = ("good", "bad", "same")
@@ -18,6 +19,11 @@ _NEAR = 3  # sentences before and behind one, within which what belongs together
 _UNLIKE = ("advises", "wishes", "guesses")
 _SHORT = 7  # sentences: longer texts in which nobody says "I" are pages, lists of changes and the like
 _NONE: frozenset[str] = frozenset()
+# What takes back in the same sentence that something is over, or asks about it.
+_TAKEN_BACK = regex(
+    r"(?i)\?|\b(?:but|until|unless|only (?:if|when|for)|not yet|sometimes|as long as|if|later|for (?:a|some) \w+|"
+    r"(?:fail|crash|hang|die|stop|com)\w* (?:back )?again|back again)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class ReportMarks:
     """Meanings that tell of trouble, that it is over or none, and of whom a sentence speaks.
 
     ``settled``: it is over where no comparison is made by the sentence, and neither trouble nor a question follows.
+    ``mended``: the same, where the sentence says so of the writer's own trouble without "not", "but" or a question.
     """
 
     trouble: frozenset[str]
@@ -67,6 +74,9 @@ class ReportMarks:
     reader: frozenset[str]
     writer: frozenset[str]
     settled: frozenset[str] = _NONE
+    mended: frozenset[str] = _NONE
+    doubted: frozenset[str] = _NONE  # meanings beside ``mended`` that take it back
+    remedies: frozenset[str] = _NONE  # conditions that are no comparison there: "solved by logging in again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +165,24 @@ def is_none(told: Account, marks: ReportMarks) -> bool:
 def _settled(told: Account, marks: ReportMarks) -> bool:
     """Whether the last word on the trouble is that it works."""
     last = next((at for at in range(len(told.claims) - 1, -1, -1) if told.claims[at].names & marks.settled), None)
-    if last is None:
-        return False
-    one, later = told.claims[last], told.claims[last + 1 :]
-    compares = bool(one.good or one.bad)
+    return last is not None and _is_last_word(told, last)
+
+
+def mended_at(told: Account, marks: ReportMarks) -> int | None:
+    """The line (from 1) on which the writer says last that the trouble above it is over; None where nobody does."""
+    for at in range(len(told.claims) - 1, -1, -1):
+        one = told.claims[at]
+        if one.names & (marks.settled | marks.mended) and not one.names & marks.doubted:
+            told_so = one.voice in ("tells", "past") and not _TAKEN_BACK.search(one.sentence.text)
+            return one.sentence.line if told_so and _is_last_word(told, at, marks.remedies) else None
+    return None
+
+
+def _is_last_word(told: Account, at: int, remedies: frozenset[str] = _NONE) -> bool:
+    """Whether a claim compares nothing, and neither trouble nor a question follows it."""
+    one, later = told.claims[at], told.claims[at + 1 :]
     return (
         one.voice != "guesses"
-        and not compares
+        and not (one.good - remedies or one.bad)
         and not any(each.voice == "asks" or "bad" in each.outcomes for each in later)
     )
