@@ -24,24 +24,45 @@ from rocdoctor.insight.software.torch_stack import (
     backend,
     for_training,
 )
-from rocdoctor.insight.texts.pasted import first_value, gpu_words, said, shown, vendors, when_said
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
+from rocdoctor.insight.texts.pasted import first_value, gpu_words, said, shown, vendors
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, cite, not_applicable, warning
 from rocdoctor.knowledge.software.wheel_indexes import install_torch
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, Message
+from rocdoctor.model.finding import Selected
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.subject import MACHINE
+
+_TROUBLE = ("torch-sees-no-gpu", "told-trouble", "gpu-said-unused", "prose-cpu-instead")
+_PLAIN = regex(r"\d{1,2}\.\d{1,2}\.\d{1,2}\Z")  # a release without a label, as the wheels of PyPI have
 
 
-@check(when_said("torch-sees-no-gpu"), cause="wrong-backend-build")
+def when_told_of_no_gpu(machine: Machine) -> Subjects[None]:
+    """The machine, when torch sees no GPU, or when trouble is told of a torch for another vendor than the card's."""
+    if said(machine, "torch-sees-no-gpu") or (said(machine, *_TROUBLE) and _foreign(machine)):
+        return [Selected(MACHINE, None)]
+    return NotApplicable("no message of this kind in this evidence")
+
+
+def _foreign(machine: Machine) -> bool:
+    vendor = VENDOR_OF.get(value_or(backend(machine.torch), ""))
+    return vendor is not None and bool(_cards(machine)) and all(gpu.vendor != vendor for gpu in machine.gpus)
+
+
+@check(when_told_of_no_gpu, cause="wrong-backend-build")
 def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
-    messages, installs = said(machine, "torch-sees-no-gpu"), said(machine, "pip-install-torch")
+    messages, installs = said(machine, *_TROUBLE), said(machine, "pip-install-torch")
     built = backend(machine.torch)
     if isinstance(built, Known) and built.value == "cpu" and (cards := _cards(machine)):
         return _cpu_only(machine, messages, cards)
-    vendor = VENDOR_OF.get(value_or(built, ""))
-    if vendor is not None and (cards := _cards(machine)) and all(gpu.vendor != vendor for gpu in machine.gpus):
-        return _other_vendor(machine, messages, cards, WORDS[value_or(built, "")])
+    if _foreign(machine):
+        return _other_vendor(machine, messages, _cards(machine), WORDS[value_or(built, "")])
     if isinstance(built, Known):
         return not_applicable("what torch was built for is known; other checks judge it")
+    version = value_or(machine.torch.version, None) or ""
+    amd = vendors(machine) == {"amd"} or (not machine.gpus and bool(said(machine, "sign-amd")))
+    if not installs and amd and _PLAIN.match(version) and not isinstance(built, Known):
+        return _of_pypi(machine, messages, version)
     if not installs or vendors(machine) != {"amd"}:
         return not_applicable("how torch was installed on this AMD machine is not in the text")
     option, index = first_value(installs, "option"), first_value(installs, "index")
@@ -70,6 +91,23 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         ),
         confidence="likely",
         explains=("gpu-arch-not-built",),
+    )
+
+
+def _of_pypi(machine: Machine, messages: tuple[Message, ...], version: str) -> Finding:
+    return warning(
+        f"torch sees no GPU, and its version ({version}) has no label such as +rocm6.4: it is probably the build of "
+        "PyPI, for CUDA on Linux and for the CPU on Windows.",
+        evidence=(cite(machine.torch.version), *shown(messages[:1])),
+        fix=Fix(
+            "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
+            "--index-url from the ROCm index",
+            command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd", machine)),
+            safety="risky",
+            verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
+        ),
+        confidence="possible",
+        explains=("gpu-arch-not-built", "device-permission", "kernel-module-not-loaded"),
     )
 
 

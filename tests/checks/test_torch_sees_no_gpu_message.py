@@ -84,3 +84,20 @@ def test_packages_of_an_environment_beside_an_amd_card(listing: str) -> None:
     assert first_cause(both) != "wrong-backend-build"
     right = text.replace("cu124", "rocm6.1")
     assert first_cause(right) is None
+
+
+def test_a_release_without_a_label_is_probably_that_of_pypi() -> None:
+    listed = "torch 2.5.1\n"
+    card = amd_gpu(gfx="gfx1030", driver=u())
+    found = finding_of(CHECK, FALSE + listed, card, torch=TorchBuild(version=k("2.5.1")))
+    assert found is not None and found.confidence == "possible" and "PyPI" in found.message
+    for version in ("2.5.1+rocm6.2", "2.5.0a0+git123", "2.5.1.post2"):
+        assert finding_of(CHECK, FALSE, card, torch=TorchBuild(version=k(version))) is None, version
+    assert finding_of(CHECK, FALSE, nvidia_gpu(driver=u()), torch=TorchBuild(version=k("2.5.1"))) is None
+
+
+def test_a_build_for_cuda_beside_a_radeon_that_trouble_is_told_of() -> None:
+    told = "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\n"
+    assert first_cause(f"I have an RX 6800 XT and torch does not see it.\n```\n{told}```\n") == "wrong-backend-build"
+    assert first_cause(f"I have an RX 6800 XT and an RTX 3060, torch does not see one of them.\n{told}") is None
+    assert first_cause(f"I have an RX 6800 XT. How large is the wheel?\n{told}") is None
