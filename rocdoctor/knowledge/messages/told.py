@@ -60,7 +60,8 @@ def report_marks() -> ReportMarks:
         *(
             frozenset(words(found[one]))
             for one in ("trouble", "resolved", "reader", "writer", "settled", "mended", "doubted", "remedies")
-        )
+        ),
+        conditions=frozenset(one for pair in load_table("told_words")["conditions"].items() for one in pair),
     )
 
 

@@ -77,6 +77,7 @@ class ReportMarks:
     mended: frozenset[str] = _NONE
     doubted: frozenset[str] = _NONE  # meanings beside ``mended`` that take it back
     remedies: frozenset[str] = _NONE  # conditions that are no comparison there: "solved by logging in again"
+    conditions: frozenset[str] = _NONE  # all of them: "works now on the host" is a comparison, no end of the trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,8 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
     """The line (from 1) on which the writer says last that the trouble above it is over; None where nobody does."""
     for at in range(len(told.claims) - 1, -1, -1):
         one = told.claims[at]
-        if one.names & (marks.settled | marks.mended) and not one.names & marks.doubted:
+        plain = marks.settled if one.names.isdisjoint(marks.conditions) else _NONE
+        if one.names & (plain | marks.mended) and not one.names & marks.doubted:
             told_so = one.voice in ("tells", "past") and not _TAKEN_BACK.search(one.sentence.text)
             return one.sentence.line if told_so and _is_last_word(told, at, marks.remedies) else None
     return None

@@ -19,6 +19,9 @@ _NOT_OVER = (
     "{error}\n\nIt is fixed if I run as root, as a normal user it fails.\n",
     "{error}\n\nA reboot fixed it, an hour later it failed again.\n",
     "I fixed it by reinstalling docker, that was the solution. Today torch says\n\n{error}\n",
+    "In the container:\n{error}\n\nWithout --contain everything works on this host.\n",
+    "{error}\n\nOn the host everything works.\n",
+    "{error}\n\nWith one GPU everything works.\n",
     "{error}\n\nUpdate: still not fixed with the newest release.\n",
 )
 
