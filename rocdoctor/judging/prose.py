@@ -14,6 +14,7 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding, Verdict
 
 _MESSAGES = "text"  # the question that holds the messages of programs
+_PRINTED = "torch-sees-no-gpu"  # what a program answered, told in the words of the sentence
 _WHY = "said in words alone, and not of trouble of the machine"
 
 
@@ -38,4 +39,4 @@ def _in_words(found: Finding) -> bool:
 def _of_trouble(machine: Machine, found: Finding) -> bool:
     """Whether the text tells of trouble of the machine; for what only resembles, no word that it is sound is enough."""
     present = {one.kind for one in machine.messages}
-    return TROUBLE in present or (found.undecided and SOUND not in present)
+    return bool(present & {TROUBLE, _PRINTED}) or (found.undecided and SOUND not in present)
