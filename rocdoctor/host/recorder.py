@@ -20,10 +20,15 @@ _CLEAN_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 class MaskedHost:
     """A host whose every answer is masked before anybody sees it; questions speak of ``~``, never of a home folder."""
 
-    def __init__(self, inner: Host, masker: Masker | Callable[[], Masker]) -> None:
-        """A masker that takes a while to make is made for the first answer: the first frame does not wait for it."""
+    def __init__(self, inner: Host, masker: Masker | Callable[[], Masker], before: MaskedHost | None = None) -> None:
+        """A masker that takes a while to make is made for the first answer: the first frame does not wait for it.
+
+        ``before`` asked the same machine: what is answered as it was then is masked as it was.
+        """
         self.inner = inner
         self._masker = masker
+        self._before = before._seen if before is not None else {}
+        self._seen: dict[str, tuple[Answer, Answer, int]] = {}  # by question: as told, masked, what was learned by then
         self.kind: Kind = inner.kind
         self.origin = inner.origin
         self._answers: dict[str, Answer] = {}
@@ -42,9 +47,16 @@ class MaskedHost:
             if question in self._answers:
                 return self._answers[question]
         masker = self.masker
-        answer = mask_answer(self.inner.ask(question), masker)
+        told = self.inner.ask(question)
+        before = self._before.get(question)
+        if before is not None and _same(before[0], told):
+            _, answer, learned = before
+        else:
+            answer = mask_answer(told, masker)
+            learned = masker.learned()
         with self._lock:
-            self._learned.setdefault(question, masker.learned())
+            self._seen.setdefault(question, (told, answer, learned))
+            self._learned.setdefault(question, learned)
             return self._answers.setdefault(question, answer)
 
     def keep(self, answer: Answer) -> Answer:
@@ -67,6 +79,11 @@ class MaskedHost:
 
     def available(self) -> tuple[str, ...]:
         return self.inner.available()
+
+
+def _same(before: Answer, now: Answer) -> bool:
+    """Whether an answer is the same but for the time that it took."""
+    return before.data == now.data and replace(before, seconds=now.seconds) == now
 
 
 def mask_answer(answer: Answer, masker: Masker) -> Answer:

@@ -6,11 +6,12 @@ it is asked in the same way as before. Without Textual.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.look import SLOW, Look, examine
 
 if TYPE_CHECKING:
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
 
 EVERY_S = 15.0
 _QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well
+
+
+class KeptHost(OverlayHost):
+    """A machine whose slow programs keep what they said; none of them is started because somebody may ask."""
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(one for one in questions if one not in self.answers and not _slow(one))
+
+
+def _slow(question: str) -> bool:
+    return question.startswith(SLOW) and not question.startswith(_QUICK)
 
 
 def _recorded(host: Host) -> dict[str, Answer]:
@@ -29,18 +41,19 @@ def _recorded(host: Host) -> dict[str, Answer]:
 
 def watched(host: Host) -> Host:
     """The same machine, asked anew but for programs that take long; what was added to it stays, and in front."""
-    from rocdoctor.host.overlay import OverlayHost
     from rocdoctor.host.supervised.supervised_host import fresh
 
     added: dict[str, Answer] = {}
     while isinstance(host, OverlayHost):
         added, host = {**host.answers, **added}, host.inner
-    kept = {
-        question: answer
-        for question, answer in _recorded(host).items()
-        if question.startswith(SLOW) and not question.startswith(_QUICK)
-    }
-    return OverlayHost(fresh(host), {**kept, **added})
+    known = _recorded(host)
+    kept = {question: answer for question, answer in known.items() if _slow(question)}
+    again = KeptHost(fresh(host), {**kept, **added})
+    from rocdoctor.collect.gpus.asleep import all_awake
+
+    if all_awake(again, {question: answer.data for question, answer in known.items()}):
+        again.prefetch(known)
+    return again
 
 
 def look_again(host: Host, smoke: str, cancelled: Callable[[], bool]) -> tuple[Host, Look]:

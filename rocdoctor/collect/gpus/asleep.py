@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import Known
 
 
@@ -16,3 +17,14 @@ def sleeping(records: Iterable[GpuRecord]) -> set[str]:
         if isinstance(status, Known) and status.value == "suspended":
             found.add(record.vendor)
     return found
+
+
+def all_awake(host: Host, before: Mapping[str, bytes]) -> bool:
+    """Whether no GPU sleeps now or did before, by the questions that tell it: asked of a sleeping GPU, they wake none.
+
+    ``before``: what was answered by question. Then all that was asked before can be asked again in one go; one by one,
+    each question costs two changes of process.
+    """
+    states = [question for question in before if question.endswith("/runtime_status")]
+    host.prefetch(states)
+    return all(host.ask(one).data.strip() == before[one].strip() != b"suspended" for one in states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 from rocdoctor.collect.gpus.pci import VENDORS, gpu_vendor, identity, link_state
@@ -58,11 +58,6 @@ _SIMPLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("busy_percent", "gpu_busy_percent", parse_count),
     ("pcie.replay_count", "pcie_replay_count", parse_count),
 )
-
-
-def records(host: Host, cards: Sequence[str]) -> list[GpuRecord]:
-    """One record a DRM card that belongs to a GPU."""
-    return [record for card in cards if (record := card_record(host, card)) is not None]
 
 
 def card_record(host: Host, card: str) -> GpuRecord | None:

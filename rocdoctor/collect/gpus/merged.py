@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import fields, replace
+from functools import partial
+from operator import is_
 from typing import Any
 
 from rocdoctor.collect.gpus import amd_tools, kfd, listings, nvidia, pci
 from rocdoctor.collect.gpus.links import gpu_links
 from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, join, unknown_or
+from rocdoctor.collect.gpus.same_answers import SameAnswers
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.gpus.cards_without_profile import older_card
@@ -56,6 +60,12 @@ class GpuView:
         self.topology = kfd.KfdTopology()
         self.listed = 0  # the most that one source lists, where that is more than is read
 
+    def copy(self) -> GpuView:
+        """Another view, to which more can be added."""
+        other = copy(self)
+        other.records, other.displays = [*self.records], [*self.displays]
+        return other
+
     @property
     def unread(self) -> tuple[Unanswered, ...]:
         """That there were more GPUs than any machine has."""
@@ -64,8 +74,24 @@ class GpuView:
         return (Unanswered("all GPUs", "cut", f"the first {MAX_GPUS} of {self.listed} count"),)
 
 
-def from_sysfs(host: Host) -> GpuView:
-    """GPUs as the kernel's own files show them."""
+def from_sysfs(host: Host, seen: SameAnswers | None = None) -> GpuView:
+    """GPUs as the kernel's own files show them; with ``seen`` what is answered as it was then is not read anew."""
+    seen = seen or SameAnswers()
+    view = seen.made("pci", host, _of_pci).copy()
+    known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
+    if cards := pci.cards(host):
+        from rocdoctor.collect.gpus import drm  # with many parsers, and without a GPU there is nothing to read
+
+        found = [seen.made(card, host, partial(drm.card_record, card=card)) for card in cards]
+        view.records += [record for record in found if record is not None and record.bdf not in known]
+    if host.kind == "folder":
+        view.records += nvidia.records_of_module(host, {record.bdf for record in view.records})
+    view.topology = seen.made("kfd", host, kfd.topology)
+    view.records += view.topology.records
+    return view
+
+
+def _of_pci(host: Host) -> GpuView:
     view = GpuView()
     devices, listed = pci.devices(host)
     for device in devices:
@@ -77,15 +103,6 @@ def from_sysfs(host: Host) -> GpuView:
             if view.listed <= MAX_GPUS:
                 view.records.append(pci.gpu_record(host, device, vendor))
     view.complete = listed.ok and listed.complete and bool(devices)
-    known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
-    if cards := pci.cards(host):
-        from rocdoctor.collect.gpus import drm  # with many parsers, and without a GPU there is nothing to read
-
-        view.records += [record for record in drm.records(host, cards) if record.bdf not in known]
-    if host.kind == "folder":
-        view.records += nvidia.records_of_module(host, {record.bdf for record in view.records})
-    view.topology = kfd.topology(host)
-    view.records += view.topology.records
     return view
 
 
@@ -170,6 +187,21 @@ def build(view: GpuView, tools: Tools) -> tuple[tuple[Gpu, ...], tuple[GpuLink, 
     links = gpu_links(gpus, devices, view.topology, tools)
     unlike = [one for gpu, device in zip(gpus, devices, strict=True) for one in disagreements(device, gpu.subject)]
     return gpus, links, tuple(unlike)
+
+
+def build_gpus(view: GpuView, seen: dict[int, tuple[list[GpuRecord], Gpu]]) -> tuple[Gpu, ...]:
+    """The GPUs alone, as ``build`` has them; ``seen`` keeps each by its place, for as long as its records are the same.
+
+    Records are the same where they are the same objects (``SameAnswers``).
+    """
+    found: list[Gpu] = []
+    for index, device in enumerate(_bounded(view)):
+        records, gpu = seen.get(index, ([], None))
+        if gpu is None or len(records) != len(device.records) or not all(map(is_, records, device.records)):
+            gpu = _gpu(index, device)
+            seen[index] = device.records, gpu
+        found.append(gpu)
+    return tuple(found)
 
 
 def _bounded(view: GpuView) -> list[Device]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from rocdoctor.collect.gpus import merged as gpus
 from rocdoctor.collect.gpus.asleep import sleeping
+from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.collect.gpus.same_answers import SameAnswers
 from rocdoctor.collect.reading import names_in, read_text
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
@@ -37,25 +39,37 @@ class GpuSensors:
 
 
 def gpu_sensors(host: Host) -> GpuSensors:
-    """All GPUs; NVIDIA's through one call of nvidia-smi, unless one of them sleeps: it would wake it."""
-    view = gpus.from_sysfs(host)
-    tools = Tools()
-    if any(record.vendor == "nvidia" for record in view.records) and "nvidia" not in sleeping(view.records):
-        from rocdoctor.parsers.nvidia.nvidia_smi import parse_nvidia_smi
+    """All GPUs, as ``SensorReader`` reads them."""
+    return SensorReader().read(host)
 
-        answer = host.ask("run nvidia-smi -q -x")
-        if answer.ok:
-            tools.nvidia_smi.append((parse_nvidia_smi(answer.text), answer))
-    gpus.add_tools(view, tools)
-    found, _, _ = gpus.build(view, tools)
-    counters: dict[str, Mapping[str, int]] = {}
-    for record in view.records:
-        if record.vendor == "amd" and record.drm_card and not sleeping([record]):
-            answer = host.ask(f"read /sys/class/drm/{record.drm_card}/device/gpu_metrics")
-            metrics = parse_gpu_metrics(answer.data) if answer.ok else None
-            if metrics is not None and metrics.residencies:
-                counters[record.drm_card] = metrics.residencies
-    return GpuSensors(found, counters)
+
+class SensorReader:
+    """Reads the sensors of all GPUs, again and again; what is answered as before is not parsed anew."""
+
+    def __init__(self) -> None:
+        self._seen = SameAnswers()
+        self._gpus: dict[int, tuple[list[GpuRecord], Gpu]] = {}
+
+    def read(self, host: Host) -> GpuSensors:
+        """All GPUs; NVIDIA's through one call of nvidia-smi, unless one of them sleeps: it would wake it."""
+        view = gpus.from_sysfs(host, self._seen)
+        tools = Tools()
+        if any(record.vendor == "nvidia" for record in view.records) and "nvidia" not in sleeping(view.records):
+            from rocdoctor.parsers.nvidia.nvidia_smi import parse_nvidia_smi
+
+            answer = host.ask("run nvidia-smi -q -x")
+            if answer.ok:
+                tools.nvidia_smi.append((parse_nvidia_smi(answer.text), answer))
+        gpus.add_tools(view, tools)
+        found = gpus.build_gpus(view, self._gpus)
+        counters: dict[str, Mapping[str, int]] = {}
+        for record in view.records:
+            if record.vendor == "amd" and record.drm_card and not sleeping([record]):
+                answer = host.ask(f"read /sys/class/drm/{record.drm_card}/device/gpu_metrics")
+                metrics = parse_gpu_metrics(answer.data) if answer.ok else None
+                if metrics is not None and metrics.residencies:
+                    counters[record.drm_card] = metrics.residencies
+        return GpuSensors(found, counters)
 
 
 def cpu_sensors(host: Host) -> CpuSensors:

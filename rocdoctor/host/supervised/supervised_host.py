@@ -270,7 +270,7 @@ def fresh(host: Host) -> Host:
     if far_of(host) is None:
         return host
     if isinstance(host, MaskedHost):
-        return MaskedHost(fresh(host.inner), host.masker)
+        return MaskedHost(fresh(host.inner), host.masker, host)
     if isinstance(host, OverlayHost):
         return OverlayHost(fresh(host.inner), host.answers)
     if isinstance(host, Recorder):

@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rocdoctor.collect.gpus.asleep import all_awake
 from rocdoctor.collect.gpus.gpu_users import GpuUsers, gpu_users
-from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors, gpu_sensors
+from rocdoctor.collect.gpus.sensors import CpuSensors, SensorReader, cpu_sensors
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.insight.gpus.gpu_health import external_reasons, heat_reasons
 from rocdoctor.model.evidence import value_or
@@ -65,7 +66,9 @@ class Watch:
         self.looks = 0
         self._fresh = fresh
         self.now = now
+        self._reader = SensorReader()
         self._kept: dict[str, Answer] = {}
+        self._changing: dict[str, bytes] = {}  # what is asked in each look, and what was answered
         self._since: dict[str, float] = {}  # what is silent, and since when
         self._until: dict[str, float] = {}  # and when it may be asked again
         self._users: GpuUsers | None = None
@@ -80,7 +83,8 @@ class Watch:
         """One look. It takes as long as the machine takes to answer."""
         self.looks += 1
         seen = _Seen(self._fresh(), self)
-        found = gpu_sensors(seen)
+        self._ask_together(seen.inner)
+        found = self._reader.read(seen)
         cpu = cpu_sensors(seen)
         now = self.now()
         self._since = {one: self._since.get(one, when) for one, when in seen.silent.items()}
@@ -105,7 +109,15 @@ class Watch:
             self.waiting = None
         if answer.status in ("ok", "absent") and _lasts(question):
             self._kept[question] = answer
+        else:
+            self._changing[question] = answer.data
         return answer
+
+    def _ask_together(self, host: Host) -> None:
+        """Ask at once what the last look asked, but what is silent."""
+        before, self._changing = self._changing, {}
+        if all_awake(host, before):
+            host.prefetch(one for one in before if self.wanted(one))
 
     def wanted(self, question: str) -> bool:
         """Whether the machine is to be asked at all."""

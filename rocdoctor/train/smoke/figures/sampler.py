@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rocdoctor.collect.gpus.sensors import GpuSensors, cpu_sensors, gpu_sensors
+from rocdoctor.collect.gpus.sensors import GpuSensors, SensorReader, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.host.live.live_host import LiveHost
 from rocdoctor.insight.gpus.gpu_health import external_reasons, heat_reasons, nearest_to_limit, readings
@@ -113,6 +113,7 @@ class Sampler:
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
         self._counters: dict[str, dict[str, int]] = {}
+        self._reader = SensorReader()
         self.readings: list[Reading] = []
 
     def look(self) -> list[Reading]:
@@ -124,7 +125,7 @@ class Sampler:
             if seen.temp_c is None and seen.clock_mhz is None:
                 return []
             return [Reading(at, None, temp_c=seen.temp_c, clock_mhz=seen.clock_mhz)]
-        found = gpu_sensors(self._host)
+        found = self._reader.read(self._host)
         return [reading_of(gpu, at, self._grown(gpu, found)) for gpu in found.gpus if isinstance(gpu.bdf, Known)]
 
     def _grown(self, gpu: Gpu, found: GpuSensors) -> list[str]:
