@@ -1,0 +1,57 @@
+"""What was made of a host's answers, kept for as long as they are the same: for sensors, read every few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
+
+from rocdoctor.host.base import Answer, Host, Kind
+
+T = TypeVar("T")
+
+
+class SameAnswers:
+    """Results by name, each with the answers that it was made of. They are shared: nobody may change them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, tuple[dict[str, Answer], Any]] = {}
+
+    def made(self, name: Hashable, host: Host, make: Callable[[Host], T]) -> T:
+        """``make(host)``, or what it gave before where each question that it asked is answered as it was then.
+
+        They are asked in the same order, up to the first other answer: a GPU that sleeps by now is asked no more.
+        """
+        kept = self._kept.get(name)
+        if kept is not None and all(_same(was, host.ask(question)) for question, was in kept[0].items()):
+            return kept[1]  # type: ignore[no-any-return]
+        noting = _NotingHost(host)
+        made = make(noting)
+        self._kept[name] = noting.answers, made
+        return made
+
+
+def _same(was: Answer, now: Answer) -> bool:
+    return was is now or (
+        (was.data, was.status, was.note, was.exit_code, was.truncated, was.complete)
+        == (now.data, now.status, now.note, now.exit_code, now.truncated, now.complete)
+    )
+
+
+class _NotingHost:
+    """A host, and all that it answered."""
+
+    def __init__(self, inner: Host) -> None:
+        self.inner = inner
+        self.kind: Kind = inner.kind
+        self.origin = inner.origin
+        self.answers: dict[str, Answer] = {}
+
+    def ask(self, question: str) -> Answer:
+        answer = self.answers[question] = self.inner.ask(question)
+        return answer
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(questions)
+
+    def available(self) -> tuple[str, ...]:
+        return self.inner.available()
