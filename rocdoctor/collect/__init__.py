@@ -9,6 +9,7 @@ from rocdoctor.collect.gpus.asleep import sleeping
 from rocdoctor.collect.gpus.drivers import collect_drivers
 from rocdoctor.collect.gpus.holders import collect_holders
 from rocdoctor.collect.gpus.nvidia_tool import collect_attached, collect_failure
+from rocdoctor.collect.gpus.same_answers import SameAnswers
 from rocdoctor.collect.jobs import running_job, statements
 from rocdoctor.collect.jobs.job_logs import collect_run
 from rocdoctor.collect.jobs.messages import collect_messages
@@ -40,14 +41,19 @@ from rocdoctor.model.facts import Machine, ToolFailure
 
 
 def collect(
-    host: Host, import_torch: bool = False, smoke: str = "", wake: bool = False, hold_torch: bool = False
+    host: Host,
+    import_torch: bool = False,
+    smoke: str = "",
+    wake: bool = False,
+    hold_torch: bool = False,
+    seen_gpus: SameAnswers | None = None,
 ) -> Machine:
     """Everything that the host knows of its machine. Never raises for what a machine may answer.
 
     torch is imported (in a child) only where there is a GPU that it could use, or when asked; with ``hold_torch`` only
     when asked, since it takes longer than all else together. ``smoke``: the question of smoke tests to run; recorded
     ones are read without it. A GPU that sleeps is left asleep unless ``wake``: neither
-    its vendor's tools nor torch are asked then.
+    its vendor's tools nor torch are asked then. ``seen_gpus`` keeps what was read of GPUs from look to look.
     """
     host = noting = NotingHost(host)
     seen = running_job.view(host)  # with a job, environment, limits and control groups are that one's
@@ -57,7 +63,7 @@ def collect(
     programs.prefetch(host)
     pending_settings.prefetch(host)
     host.prefetch([installations.question(False)])
-    view = merged.from_sysfs(host)
+    view = merged.from_sysfs(host, seen_gpus)
     vendors = sorted({record.vendor for record in view.records})
     asleep = set() if wake or smoke else sleeping(view.records)
     awake = [vendor for vendor in vendors if vendor not in asleep]

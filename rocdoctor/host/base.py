@@ -116,6 +116,14 @@ def _sign(part: str) -> str:
     return "[^/]" if part == "?" else "[^/]*"
 
 
+def same_answer(was: Answer, now: Answer) -> bool:
+    """Whether two answers to one question say the same; how long it took does not count."""
+    return was is now or (
+        (was.data, was.status, was.note, was.exit_code, was.truncated, was.complete)
+        == (now.data, now.status, now.note, now.exit_code, now.truncated, now.complete)
+    )
+
+
 class Host(Protocol):
     """The one door to a machine: live, or its evidence."""
 

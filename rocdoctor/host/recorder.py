@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.host.base import Answer, Host, Kind, same_answer
 from rocdoctor.host.live.running_job import as_lines
 from rocdoctor.model.lazy_re import regex
 
@@ -49,7 +49,7 @@ class MaskedHost:
         masker = self.masker
         told = self.inner.ask(question)
         before = self._before.get(question)
-        if before is not None and _same(before[0], told):
+        if before is not None and same_answer(before[0], told):
             _, answer, learned = before
         else:
             answer = mask_answer(told, masker)
@@ -79,11 +79,6 @@ class MaskedHost:
 
     def available(self) -> tuple[str, ...]:
         return self.inner.available()
-
-
-def _same(before: Answer, now: Answer) -> bool:
-    """Whether an answer is the same but for the time that it took."""
-    return before.data == now.data and replace(before, seconds=now.seconds) == now
 
 
 def mask_answer(answer: Answer, masker: Masker) -> Answer:

@@ -220,13 +220,13 @@ class RocdoctorApp(Session):
         if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
             return
         host, smoke = self._with_results()
-        before = None if self.look.preliminary else _with_values_of_now(self.look)
+        known, before = self.look, None if self.look.preliminary else _with_values_of_now(self.look)
 
         def work(task: Background[_Seen]) -> _Seen:
             from rocdoctor.tui.changes import changes
             from rocdoctor.tui.live import look_again
 
-            asked, look = look_again(host, smoke, lambda: task.cancelled)
+            asked, look = look_again(host, smoke, lambda: task.cancelled, known)
             if before is None or look.diagnosis is None:
                 return asked, look, ()
             return asked, look, changes(before, look.diagnosis, time.time())

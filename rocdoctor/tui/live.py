@@ -6,18 +6,27 @@ it is asked in the same way as before. Without Textual.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.collect.gpus.same_answers import SameAnswers
+from rocdoctor.host.base import Answer, Host, same_answer
 from rocdoctor.host.overlay import OverlayHost
-from rocdoctor.tui.look import SLOW, Look, examine
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.tui.look import SLOW, Again, Look, examine, setup_plan
 
 if TYPE_CHECKING:
     from rocdoctor.model.finding import Diagnosis, Verdict
+    from rocdoctor.repair.setup.plan import SetupPlan
 
 EVERY_S = 15.0
+# Values of the moment: sensors, the clock, memory in use (of this process too).
+_PASSING = regex(
+    r"/hwmon\d+/\w+_(?:input|average)$|/(?:gpu_busy_percent|gpu_metrics|mem_info_\w+_used|pp_dpm_\w+|scaling_cur_freq)$"
+    r"|/proc/(?:uptime|loadavg|meminfo|self/status|pressure/\w+)$|^holders "
+)
+_GPUS = SameAnswers()
 _QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well
 
 
@@ -39,28 +48,48 @@ def _recorded(host: Host) -> dict[str, Answer]:
     return dict(host.answers) if isinstance(host, Recorder) else {}
 
 
-def watched(host: Host) -> Host:
-    """The same machine, asked anew but for programs that take long; what was added to it stays, and in front."""
-    from rocdoctor.host.supervised.supervised_host import fresh
-
+def _behind(host: Host) -> tuple[Host, dict[str, Answer]]:
+    """The host behind all that was added to it, and what was added."""
     added: dict[str, Answer] = {}
     while isinstance(host, OverlayHost):
         added, host = {**host.answers, **added}, host.inner
+    return host, added
+
+
+def watched(host: Host) -> Host:
+    """The same machine, asked anew but for programs that take long; what was added to it stays, and in front."""
+    from rocdoctor.collect.gpus.asleep import all_awake
+    from rocdoctor.host.supervised.supervised_host import fresh
+
+    host, added = _behind(host)
     known = _recorded(host)
     kept = {question: answer for question, answer in known.items() if _slow(question)}
     again = KeptHost(fresh(host), {**kept, **added})
-    from rocdoctor.collect.gpus.asleep import all_awake
-
     if all_awake(again, {question: answer.data for question, answer in known.items()}):
         again.prefetch(known)
     return again
 
 
-def look_again(host: Host, smoke: str, cancelled: Callable[[], bool]) -> tuple[Host, Look]:
-    """(the host that was asked, what is known now)."""
+def look_again(host: Host, smoke: str, cancelled: Callable[[], bool], before: Look | None = None) -> tuple[Host, Look]:
+    """(the host that was asked, what is known now). ``before``: what is known of the host as it was asked before."""
     asked, looks = watched(host), [Look()]
-    examine(asked, looks.append, cancelled, smoke, patient=True)
+
+    def setup(diagnosis: Diagnosis) -> SetupPlan | None:
+        if before is None or before.setup is None or before.diagnosis is None:
+            return setup_plan(diagnosis)
+        same = _sensors_alone(_recorded(_behind(host)[0]), _recorded(_behind(asked)[0]))
+        return before.setup if same and same_verdicts(before.diagnosis, diagnosis) else setup_plan(diagnosis)
+
+    examine(asked, looks.append, cancelled, smoke, Again(_GPUS, setup))
     return asked, looks[-1]
+
+
+def _sensors_alone(known: Mapping[str, Answer], now: Mapping[str, Answer]) -> bool:
+    """Whether nothing is answered otherwise but what always changes: the plan of set-up reads none of that."""
+    return all(
+        ((was := known.get(question)) is not None and same_answer(was, answer)) or _PASSING.search(question) is not None
+        for question, answer in now.items()
+    )
 
 
 def same_verdicts(before: Diagnosis, now: Diagnosis) -> bool:

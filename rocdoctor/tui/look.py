@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from rocdoctor.host.base import Answer, Host, Kind
 
 if TYPE_CHECKING:
+    from rocdoctor.collect.gpus.same_answers import SameAnswers
     from rocdoctor.judging.check import Check
     from rocdoctor.model.facts import Machine
     from rocdoctor.model.finding import Diagnosis
@@ -56,6 +57,14 @@ class Look:
         return self.phase in ("asking", "judging")
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is kept from look to look at one machine: what was read of GPUs, and who makes the plan of set-up."""
+
+    seen_gpus: SameAnswers
+    setup: Callable[[Diagnosis], SetupPlan | None]
+
+
 class ImpatientHost:
     """Answers "not asked" for programs that take longer than the patience; they go on running behind it."""
 
@@ -91,11 +100,15 @@ class ImpatientHost:
 
 
 def examine(
-    host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bool], smoke: str = "", patient: bool = False
+    host: Host,
+    tell: Callable[[Look], None],
+    cancelled: Callable[[], bool],
+    smoke: str = "",
+    again: Again | None = None,
 ) -> None:
     """Ask, judge, tell: first without the programs that are slow to answer, then with them. Never raises.
 
-    ``patient``: wait for all of them at once.
+    ``again``: what is kept from look to look at this machine; then all are waited for at once.
     """
     began = time.monotonic()
     look = Look()
@@ -105,8 +118,9 @@ def examine(
         from rocdoctor.judging.diagnose import diagnose
         from rocdoctor.service.session import chosen_checks
 
-        impatient = ImpatientHost(host, threading.TIMEOUT_MAX if patient else PATIENCE_S)
-        machine, now = collect(impatient, smoke=smoke), time.monotonic()
+        impatient = ImpatientHost(host, threading.TIMEOUT_MAX if again is not None else PATIENCE_S)
+        seen = again.seen_gpus if again is not None else None
+        machine, now = collect(impatient, smoke=smoke, seen_gpus=seen), time.monotonic()
         checks, problems = chosen_checks((), ())
         look = replace(look, titles={one.name: one.title for one in checks}, checks=len(checks))
         late = tuple(impatient.late)
@@ -117,7 +131,7 @@ def examine(
             if cancelled():
                 return
             phase: Phase = "asking" if late else "done"
-            setup = None if late else _setup(diagnosis)
+            setup = None if late else (again.setup if again is not None else setup_plan)(diagnosis)
             look = replace(look, phase=phase, diagnosis=diagnosis, preliminary=bool(late), setup=setup, asked=now)
             tell(replace(look, seconds=time.monotonic() - began))
             if not late:
@@ -139,7 +153,7 @@ def plan_of_today(diagnosis: Diagnosis, goal: Goal) -> SetupPlan:
     return plan(diagnosis, goal, today=today())
 
 
-def _setup(diagnosis: Diagnosis) -> SetupPlan | None:
+def setup_plan(diagnosis: Diagnosis) -> SetupPlan | None:
     """The plan for PyTorch; the findings stand without it."""
     try:
         return plan_of_today(diagnosis, "pytorch")

@@ -24,12 +24,13 @@ from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
 from rocdoctor.tui.style import RISK
 from rocdoctor.tui.widgets.key_line import KeyLine
+from rocdoctor.tui.widgets.painted import Painted
 
 SMALLEST = (60, 16)
 _USUAL = 80  # columns for which the bar of keys is made; with fewer it is closer
 
 
-class StateLine(Static):
+class StateLine(Painted):
     """Whose evidence it is, how far the looking has come, and when a live machine was read last."""
 
     def __init__(self, **options: Any) -> None:

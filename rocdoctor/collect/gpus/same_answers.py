@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, TypeVar
 
-from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.host.base import Answer, Host, Kind, same_answer
 
 T = TypeVar("T")
 
@@ -22,19 +22,12 @@ class SameAnswers:
         They are asked in the same order, up to the first other answer: a GPU that sleeps by now is asked no more.
         """
         kept = self._kept.get(name)
-        if kept is not None and all(_same(was, host.ask(question)) for question, was in kept[0].items()):
+        if kept is not None and all(same_answer(was, host.ask(question)) for question, was in kept[0].items()):
             return kept[1]  # type: ignore[no-any-return]
         noting = _NotingHost(host)
         made = make(noting)
         self._kept[name] = noting.answers, made
         return made
-
-
-def _same(was: Answer, now: Answer) -> bool:
-    return was is now or (
-        (was.data, was.status, was.note, was.exit_code, was.truncated, was.complete)
-        == (now.data, now.status, now.note, now.exit_code, now.truncated, now.complete)
-    )
 
 
 class _NotingHost:

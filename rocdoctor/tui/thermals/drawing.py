@@ -220,11 +220,14 @@ def details(views: Sequence[GpuNow], at: int, width: int, height: int, plotted: 
     alone = plotted and len(views[at].series) > 1
     blocks: list[Text] = []
     if not alone and len(views) > 1 and width >= _BLOCK and deep * _LEAST_LINES <= height:
-        blocks = [detail(each, width // columns, scale) for each in views]
-        tall, room = max(len(each.plain.splitlines()) for each in blocks), height // deep - 1
-        if tall > room:
-            blocks = []
-        elif room - tall >= LEAST_LINES:
+        tall, room = 0, height // deep - 1
+        for each in views:
+            blocks.append(detail(each, width // columns, scale))
+            tall = max(tall, len(blocks[-1].plain.splitlines()))
+            if tall > room:  # nobody sees any of them
+                blocks = []
+                break
+        if blocks and room - tall >= LEAST_LINES:
             blocks = [detail(each, width // columns - 2, scale, room) for each in views]
     if not blocks:
         return detail(views[at], width, scale, height, plotted)

@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
@@ -48,6 +48,7 @@ from rocdoctor.tui.thermals.live_values import (
 from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
 from rocdoctor.tui.widgets.flow import FlowFrame
 from rocdoctor.tui.widgets.options import Options
+from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.write_files import NewFile, ask_and_store
 
 # A machine that takes longer than this to answer is said to be silent.
@@ -110,15 +111,15 @@ class ThermalsPage(Page):
     def body(self) -> ComposeResult:
         """The rate, the table, the details of one GPU and the events."""
         with Container(id="thermals"):
-            yield Static("Asking for temperatures.", id="rate")
-            yield Static(id="heads")
+            yield Painted("Asking for temperatures.", id="rate")
+            yield Painted(id="heads")
             yield Options(id="gpus")
-            yield Static(id="cpu")
+            yield Painted(id="cpu")
             with Container(id="lower"):
                 yield FlowFrame(id="detail")
                 with VerticalScroll(id="events") as events:
                     events.border_title = " slowed down "
-                    yield Static(id="log")
+                    yield Painted(id="log")
 
     def on_mount(self) -> None:
         """The clock of the screen; it asks nothing while the screen is not seen."""
@@ -304,7 +305,8 @@ class ThermalsPage(Page):
                 gpus.highlighted = min(at, len(rows) - 1)
         else:
             for at, line in enumerate(rows):
-                gpus.replace_option_prompt_at_index(at, line)
+                if gpus.get_option_at_index(at).prompt != line:
+                    gpus.replace_option_prompt_at_index(at, line)
             if selected in self._shown:  # another order
                 gpus.highlighted = self._shown.index(selected)
         bare = self._bare(views)
@@ -314,14 +316,14 @@ class ThermalsPage(Page):
         if bare:  # one sentence instead of a line for each
             listed = number_ranges(one.gpu.index for one in views)
             heads = Text(f"This evidence holds nothing of the sensors of gpu {listed}.")
-        self.query_one("#heads", Static).update(heads)
+        self.query_one("#heads", Painted).update(heads)
         cpu = self._cpu if sample is None else sample.cpu
         asked = self._watch is None or sample is not None
         line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")
-        self.query_one("#cpu", Static).update(line)
+        self.query_one("#cpu", Painted).update(line)
         names = {key(one): one.label for one in self._gpus}
         events = self._history.events
-        self.query_one("#log", Static).update(event_lines(events, names) if events else no_events(views))
+        self.query_one("#log", Painted).update(event_lines(events, names) if events else no_events(views))
         self._draw_detail(views)
         self._draw_state()
 
@@ -350,7 +352,7 @@ class ThermalsPage(Page):
             frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height, plotted))
 
     def _draw_state(self) -> None:
-        self.query_one("#rate", Static).update(self._state())
+        self.query_one("#rate", Painted).update(self._state())
 
     def _state(self) -> Text:
         if self._watch is None:

@@ -13,13 +13,14 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.geometry import Size
-from textual.widgets import Static
+
+from rocdoctor.tui.widgets.painted import Painted
 
 Make = Callable[[int], Text]
 Fill = Callable[[Size], RenderableType]
 
 
-class FlowText(Static):
+class FlowText(Painted):
     """Shows ``make(width)``; continued lines stand below their own text."""
 
     def __init__(self, make: Make | None = None, **options: Any) -> None:
@@ -55,12 +56,15 @@ class FlowFrame(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         """One text."""
-        yield Static(id="one")
+        yield Painted(id="one")
 
     def set(self, fill: Fill) -> None:
-        """Show something else, once what else changes now has got its room."""
+        """Show something else: for the room of now, and anew where what else changes now leaves another."""
         self._fill = fill
-        self.call_after_refresh(self._draw)
+        if self._room and self.scrollable_content_region.size == self._room:
+            self._draw()
+        else:
+            self.call_after_refresh(self._draw)
 
     def on_resize(self) -> None:
         """Lay out for the new size."""
@@ -70,4 +74,4 @@ class FlowFrame(VerticalScroll):
     def _draw(self) -> None:
         self._room = self.scrollable_content_region.size
         if self._fill is not None and self._room:
-            self.query_one("#one", Static).update(self._fill(self._room))
+            self.query_one("#one", Painted).update(self._fill(self._room))
