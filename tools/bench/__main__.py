@@ -1,9 +1,10 @@
 """Measures what the design budgets: medians of whole runs, the interpreter's own start included.
 
-``python -m tools.bench [start|screens|read|masking|tui] [--runs N]`` prints a table: the seconds that passed, those
-of the processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and
-the screens, ``screens`` these alone, ``read`` pasted texts of 10 MB by kind, ``masking`` its share of bundles and
-hostile texts of 10 MB, ``tui`` how long handlers hold up the screens of a machine of 32 GPUs. Nothing is asserted.
+``python -m tools.bench [start|screens|waits|read|masking|tui] [--runs N]`` prints a table: the seconds that passed,
+those of the processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands
+and the screens, ``screens`` these alone, ``waits`` what a person waits for on the screens of 8 and 32 recorded GPUs,
+``read`` pasted texts of 10 MB by kind, ``masking`` its share of bundles and hostile texts of 10 MB, ``tui`` how long
+handlers hold up the screens of a machine of 32 GPUs. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def _row(what: str, budget: str, found: Figures) -> None:
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("what", nargs="?", choices=("start", "screens", "read", "masking", "tui"))
+    options.add_argument("what", nargs="?", choices=("start", "screens", "waits", "read", "masking", "tui"))
     options.add_argument("--runs", type=int, default=5)
     chosen = options.parse_args()
     if chosen.what not in ("masking", "tui"):
@@ -159,6 +160,8 @@ def main() -> None:
         _start(chosen.runs)
     if chosen.what == "screens":
         _screens(chosen.runs)
+    if chosen.what in (None, "waits"):
+        _waits(chosen.runs)
     if chosen.what in (None, "read"):
         _read(chosen.runs)
     if chosen.what in (None, "masking"):
@@ -256,6 +259,21 @@ def _screens(runs: int) -> None:
     _row("first frame of the screens", "0.4 s", Figures(*bench_screens.first_frame(runs)))
     share = bench_screens.idle_share(_IDLE_S)
     print(f"{f'screens at rest, {_IDLE_S:g} s':<52} {'2 % of a core':>16}  {share:8.1%}")
+
+
+def _waits(runs: int) -> None:
+    from rocdoctor.host.evidence.capture import write
+    from tools.bench import screens as bench_screens
+    from tools.bench.handlers import FIXTURE, many_gpus
+
+    with tempfile.TemporaryDirectory() as folder:
+        many = Path(folder) / "32.capture"
+        capture = many_gpus().capture
+        many.write_text(write(capture.answers.values(), capture.headers), encoding="utf-8")
+        for size in ((80, 24), (200, 60)):
+            for one in bench_screens.waits(runs, {"8 GPUs": FIXTURE, "32 GPUs": many}, size):
+                what = f"{size[0]}x{size[1]}, {one.what}"
+                print(f"{what:<52} {one.budget:>16}  {one.wall_s:6.2f} s {one.cpu_s:6.2f} s")
 
 
 def _tui() -> None:

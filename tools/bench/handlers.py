@@ -33,7 +33,7 @@ from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.model.lazy_re import regex
 
 BUDGET_S = 0.05
-_FIXTURE = Path(__file__).parents[2] / "fixtures" / "mi300x-8gpu.capture"
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "mi300x-8gpu.capture"
 _COPIES, _GPUS, _NODES, _CPUS = 4, 8, 2, 128  # of the fixture: GPUs, NUMA nodes, logical CPUs
 _KEYS = (*["down"] * 30, *["pagedown"] * 6, "end", "home", "tab", *["down"] * 10, "tab", *["down"] * 10)
 _SIZES = ((80, 24), (200, 60))
@@ -57,7 +57,7 @@ _INTERFACE = regex(r"\benp(?=\d)")
 
 def many_gpus(copies: int = _COPIES) -> CaptureHost:
     """The fixture several times over, as the capture of one machine."""
-    one = CaptureHost(parse(_FIXTURE.read_bytes()), f"{_GPUS * copies} GPUs")
+    one = CaptureHost(parse(FIXTURE.read_bytes()), f"{_GPUS * copies} GPUs")
     answers = dict(one.capture.answers)
     for question, answer in one.capture.answers.items():
         if question.startswith(_TOOLS):

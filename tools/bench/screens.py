@@ -1,4 +1,4 @@
-"""Measures the screens on a terminal of their own (Linux): the first drawn frame, and what they cost while idle."""
+"""Measures the screens on a terminal of their own (Linux): what a person waits for, and what they cost while idle."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.tui.areas import AREAS, KEYS
 
 _ESCAPES = regex(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>])|[\x00-\x20]")
 _ALTERNATE = b"\x1b[?1049h"
@@ -27,6 +28,8 @@ _SIGNS = 20
 _GIVE_UP_S = 30.0
 # The screens are at rest when they have drawn nothing for so long.
 _QUIET_S = 2.0
+# And have answered a key when they have drawn nothing for so long.
+_STILL_S = 0.4
 
 
 class Frame(NamedTuple):
@@ -38,16 +41,17 @@ class Frame(NamedTuple):
 
 
 class _Screens:
-    """A run of the screens on a new terminal of 80 x 24."""
+    """A run of the screens on a new terminal."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], size: tuple[int, int] = (80, 24)) -> None:
+        """``size`` in columns and lines."""
         self.began = time.perf_counter()
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             environment = {**os.environ, "TERM": "xterm-256color"}
             environment.pop("PYTHONDONTWRITEBYTECODE", None)  # cached as on a user's machine
             os.execve(sys.executable, [sys.executable, "-m", "rocdoctor", *arguments], environment)
-        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.drawn = b""
 
     def __enter__(self) -> _Screens:
@@ -75,6 +79,25 @@ class _Screens:
                 return Frame(passed, _busy_s(self.pid), _peak_mib(self.pid))
         raise RuntimeError("the screens drew nothing")
 
+    def first_verdict(self) -> Frame:
+        """When the first screen says how many checks have passed."""
+        while b"passed" not in self.drawn and self.draws(_GIVE_UP_S):
+            pass
+        passed = time.perf_counter() - self.began
+        return Frame(passed, _busy_s(self.pid), _peak_mib(self.pid))
+
+    def press(self, key: str) -> tuple[float, float, float]:
+        """(seconds to the first byte of what a key changes, to the last one, of the processor meanwhile)."""
+        while self.draws(_STILL_S):
+            pass
+        busy, began = _busy_s(self.pid), time.perf_counter()
+        os.write(self._terminal, key.encode())
+        first = last = 0.0
+        while self.draws(_STILL_S if last else _GIVE_UP_S):
+            last = time.perf_counter() - began
+            first = first or last
+        return first, last, _busy_s(self.pid) - busy
+
     def rest(self) -> None:
         """Wait until they draw no more, at most a while."""
         until = time.monotonic() + _GIVE_UP_S
@@ -83,15 +106,17 @@ class _Screens:
 
 
 def _busy_s(pid: int) -> float:
-    """Seconds of the processor that a process and its descendants have had."""
+    """Seconds of the processor that a process and its descendants have had, by the scheduler's own count."""
+    spent = 0
+    children: list[int] = []
     try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        children = [
-            int(word) for path in Path(f"/proc/{pid}/task").glob("*/children") for word in path.read_text().split()
-        ]
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            spent += int((task / "schedstat").read_text().split()[0])
+            children += map(int, (task / "children").read_text().split())
+        ended = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[13:15]
     except OSError:
         return 0.0
-    return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(_busy_s, children))
+    return spent / 1e9 + sum(map(int, ended)) / os.sysconf("SC_CLK_TCK") + sum(map(_busy_s, children))
 
 
 def _peak_mib(pid: int) -> float:
@@ -118,3 +143,43 @@ def idle_share(seconds: float, arguments: Sequence[str] = ()) -> float:
         while (left := began + seconds - time.monotonic()) > 0:
             screens.draws(left)
         return (_busy_s(screens.pid) - before) / (time.monotonic() - began)
+
+
+class Wait(NamedTuple):
+    """What a person waits for: medians of the seconds passed and of those of the processor."""
+
+    what: str
+    budget: str
+    wall_s: float
+    cpu_s: float
+
+
+def waits(runs: int, machines: Mapping[str, Path], size: tuple[int, int] = (80, 24)) -> list[Wait]:
+    """The waits on recorded evidence, by machine; the runs of all machines take turns, the first of each warms up."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for run in range(runs + 1):
+        for machine, path in machines.items():
+            for (what, budget), wait in _waits_of_run(path, size):
+                if run:
+                    found.setdefault((f"{machine}, {what}", budget), []).append(wait)
+    return [
+        Wait(what, budget, *(statistics.median(column) for column in zip(*each, strict=True)))
+        for (what, budget), each in found.items()
+    ]
+
+
+def _waits_of_run(path: Path, size: tuple[int, int]) -> Iterator[tuple[tuple[str, str], tuple[float, float]]]:
+    with _Screens(["--from", str(path)], size) as screens:
+        yield ("first frame", "0.3 s"), screens.first_frame()[:2]
+        yield ("first verdict", "0.8 s"), screens.first_verdict()[:2]
+        screens.rest()
+        for key, area in zip(KEYS[1:9], AREAS[1:9], strict=True):
+            _, last, busy = screens.press(key)
+            yield (f"first visit of {area.name}", "0.15 s"), (last, busy)
+        screens.press("\x1b")  # out of the field of a paste, where a digit is text
+        screens.press("2")
+        downs = [screens.press("\x1b[B") for _ in range(5)]
+        yield (
+            ("an arrow key in Findings, first byte", "0.05 s"),
+            (statistics.median(one[0] for one in downs), statistics.median(one[2] for one in downs)),
+        )
