@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
     from rocdoctor.host.live.device_events import DeviceEvent
     from rocdoctor.model.finding import Diagnosis
+    from rocdoctor.model.subject import Subject
     from rocdoctor.tui.changes import SeenChange
 
     _Seen = tuple[Host, Look, tuple[SeenChange, ...]]
 
-_MOST_NEWS = 3  # lines at once
-_KEPT_CHANGES = 200
+_MOST_NEWS, _KEPT_CHANGES = 3, 200  # lines at once, and in all
 _LEAVE_S = 4.0  # for a second press
 _LIGHT = "textual-light"
 
@@ -109,7 +109,7 @@ class RocdoctorApp(Session):
         self.changes: tuple[SeenChange, ...] = ()
         self.since = 0.0
         self._last: Diagnosis | None = None  # of this machine, from before it is asked anew
-        self.wanted: tuple[str, str, str] | None = None
+        self.wanted: tuple[str, str, str] | Subject | None = None
         self.wanted_answer = ""
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = named_colours(self.ansi_theme_dark, ON_DARK)
@@ -328,9 +328,9 @@ class RocdoctorApp(Session):
 
         self._copying = Background(self, work, lambda program: self.notify(_copied(what, program), markup=False))
 
-    async def show_finding(self, key: tuple[str, str, str]) -> None:
-        """Go to a finding, by the key of its row."""
-        self.wanted = key
+    async def show_finding(self, wanted: tuple[str, str, str] | Subject) -> None:
+        """Go to a finding, by the key of its row; or to all findings of a part of the machine."""
+        self.wanted = wanted
         await self.action_area("findings")
 
     async def show_answer(self, question: str) -> None:

@@ -13,6 +13,7 @@ from rocdoctor.tui.config import Config
 from rocdoctor.tui.look import Look
 
 if TYPE_CHECKING:
+    from rocdoctor.model.subject import Subject
     from rocdoctor.tui.changes import SeenChange
 
 
@@ -25,7 +26,7 @@ class Session(App[None]):
     """What the user likes."""
     changed: str
     """What has happened to a GPU of this machine since it was asked; "" for nothing."""
-    wanted: tuple[str, str, str] | None
+    wanted: tuple[str, str, str] | Subject | None
     """The row that the screen of findings is to show when it is seen next."""
     wanted_answer: str
     """The question whose answer the screen of the bundle is to show when it is seen next; "" for none."""
@@ -58,8 +59,8 @@ class Session(App[None]):
         """To the clipboard; say what came of it, ``what`` being its name."""
         raise NotImplementedError
 
-    async def show_finding(self, key: tuple[str, str, str]) -> None:
-        """Go to a finding, by the key of its row."""
+    async def show_finding(self, wanted: tuple[str, str, str] | Subject) -> None:
+        """Go to a finding, by the key of its row; or to all findings of a part of the machine."""
         raise NotImplementedError
 
     async def show_answer(self, question: str) -> None:

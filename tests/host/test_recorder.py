@@ -70,3 +70,32 @@ def test_a_record_answers_the_same_again() -> None:
     replay = CaptureHost(parse(write(recorder.answers.values(), {}).encode()), "x")
     assert [replay.ask(one.question).text for one in first] == [one.text for one in first]
     assert masked.ask("env") == first[0], "an answer is masked once and kept"
+
+
+def test_an_equal_answer_is_masked_as_it_was_and_another_one_anew() -> None:
+    told = {"run dmesg": "alice was here", "env": "A=1"}
+
+    class Told(CaptureHost):
+        def ask(self, question: str) -> Answer:
+            return Answer(question, "ok", told[question].encode(), seconds=len(asked))
+
+    asked: list[str] = []
+    masker = Masker()
+    masker.learn(hostname="gpu-node-17", user="alice", home="/home/alice")
+    before = MaskedHost(Told(Capture({}, "", {}), "test"), masker)
+    first = before.ask("run dmesg")
+    asked.append("once")
+    told["env"] = "B=2"
+    again = MaskedHost(before.inner, masker, before)
+    assert again.ask("run dmesg") is first, "the same but for the time that it took"
+    told["run dmesg"] = "alice left"
+    assert MaskedHost(before.inner, masker, again).ask("run dmesg").text == "<user> left".replace(
+        "<user>", _user(first)
+    )
+
+
+def _user(masked: Answer) -> str:
+    """What stands for the user."""
+    name = masked.text.split()[0]
+    assert name != "alice"
+    return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.live import watched
+from rocdoctor.tui.live import KeptHost, watched
 from rocdoctor.tui.overview.screen import OverviewPage
 from tests.tui.kit import driven, seen, shown, until
 from tests.tui.smoke.smoke_kit import cpu_run, failed, passed
@@ -200,3 +201,15 @@ def test_asking_again_keeps_the_results_of_smoke_tests_and_ends_no_run(monkeypat
         assert "smoke-numbers-wrong" in _found(app)
 
     driven(host, drive, WIDE)
+
+
+def test_no_slow_program_is_started_because_somebody_may_ask() -> None:
+    begun: list[str] = []
+
+    class Begins(LiveFixture):
+        def prefetch(self, questions: Iterable[str]) -> None:
+            begun.extend(questions)
+
+    recorder = Recorder(Begins("mi300x-8gpu"))
+    KeptHost(recorder, {}).prefetch(["python default", "run rocminfo", "run dmesg", "read /proc/cmdline"])
+    assert begun == ["run dmesg", "read /proc/cmdline"]

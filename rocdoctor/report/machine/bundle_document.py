@@ -60,6 +60,19 @@ def masked_counts(texts: Iterable[str]) -> list[tuple[str, int, int]]:
     return counts
 
 
+def masked_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) of what was masked in a text, in order."""
+    low = text.lower()
+    found = {
+        match.span()
+        for _, _, sign, pattern in _PATTERNS
+        if sign in low
+        for match in pattern.finditer(text)
+        if _is_mark(match.group())
+    }
+    return sorted(found)
+
+
 def _is_mark(word: str) -> bool:
     """Whether a long decimal number is a masked id."""
     return not word.isdecimal() or (whole_number(word, 2**64) or 0) >> 32 == _DEVICE_ID

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import pack
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.report.machine.bundle_document import masked_spans
 from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of, write_bundle
 
 REPORT = "(the report for people, at the top of the file)"
@@ -21,11 +22,15 @@ MOST_SHOWN = 200_000
 
 @dataclass(frozen=True, slots=True)
 class BundleRow:
-    """One entry of the bundle: the question (or ``REPORT``), bytes of the answer, its state in words."""
+    """One entry of the bundle: the question (or ``REPORT``), bytes of the answer, its state in words.
+
+    ``masked``: something in it was masked.
+    """
 
     question: str
     size_bytes: int
     state: str
+    masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +63,17 @@ def gather(host: Host, machine: Machine | None) -> Contents:
 
 def contents_of(made: Bundle) -> Contents:
     """A bundle as rows."""
-    rows = [BundleRow(REPORT, len(made.summary.encode()), "")]
-    rows += [BundleRow(one_line(one.question), len(one.data), state(one)) for one in made.answers]
+    rows = [BundleRow(REPORT, len(made.summary.encode()), "", bool(masked_spans(made.summary)))]
+    rows += [
+        BundleRow(one_line(one.question), len(one.data), state(one), bool(masked_spans(one.text)))
+        for one in made.answers
+    ]
     states = Counter(_group(row.state) for row in rows[1:])
     data = made.content
     return Contents(
         made,
         tuple(rows),
-        tuple(f"{row.question} {row.state}".lower() for row in rows),
+        tuple(f"{row.question} {row.state}{' masked' * row.masked}".lower() for row in rows),
         dict(states.most_common()),
         len(data.encode()),
         len(pack(data)),
@@ -88,6 +96,12 @@ def search(contents: Contents, words: str) -> list[int]:
     """The rows whose question or state holds all the words."""
     wanted = words.lower().split()
     return [index for index, key in enumerate(contents.keys) if all(word in key for word in wanted)]
+
+
+def next_masked(contents: Contents, hits: Sequence[int], at: int) -> int | None:
+    """The next of the rows that are shown, behind place ``at``, in which something was masked; from the top again."""
+    places = [*range(at + 1, len(hits)), *range(min(at + 1, len(hits)))]
+    return next((place for place in places if contents.rows[hits[place]].masked), None)
 
 
 def text_of(contents: Contents, index: int) -> str:

@@ -39,9 +39,9 @@ def head(contents: Contents, packs: bool, written: str) -> Text:
 
 
 def row(one: BundleRow, width: int, here: bool) -> Text:
-    """One question: a mark where the cursor is, the question, its size, its state."""
+    """One question: a mark where the cursor is, m where something was masked, the question, its size, its state."""
     room = max(10, width - _SIZE - _STATE - 4)
-    name = Text(("> " if here else "  ") + one.question)
+    name = Text(("> " if here else "m " if one.masked else "  ") + one.question)
     name.truncate(room, overflow="ellipsis", pad=True)
     name.append(f"{binary_size(one.size_bytes):>{_SIZE}}  ")
     name.append(one.state, style=_STYLES.get(one.state, ""))

@@ -39,6 +39,7 @@ class BundlePage(Page):
         Binding("enter", "read", "Read", tooltip="read the answer, as it will stand in the file"),
         Binding("w", "write", "Write", tooltip="write the file; asks where"),
         Binding("slash", "search", "Search", key_display="/", tooltip="search the questions"),
+        Binding("m", "masked", "Masked", tooltip="to the next place where something was masked"),
         Binding("g", "pack", "Pack", tooltip="write it packed (gzip), or as text"),
         Binding("c", "copy", "Copy path", show=False, tooltip="the path of the written file, to the clipboard"),
         Binding("escape", "back", "Back", show=False),
@@ -69,6 +70,7 @@ class BundlePage(Page):
         self._path: Path | None = None
         self._written = ""
         self._packs = False
+        self._stepped = -1  # the row whose masked places are stepped through
         self.reading = False
 
     def body(self) -> ComposeResult:
@@ -197,7 +199,9 @@ class BundlePage(Page):
         back = "" if self.has_class("wide") else "Escape: back to the list  "
         title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes)})", row.state)))
         self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
-        answer.put(partial(hung, text_of(self._contents, self._hits[index])))
+        from rocdoctor.report.machine.bundle_document import masked_spans
+
+        answer.put(partial(hung, text_of(self._contents, self._hits[index])), masked_spans)
 
     def adapt(self) -> None:
         """Both beside each other where there is room."""
@@ -218,6 +222,26 @@ class BundlePage(Page):
         self._see(True)
         self.query_one("#answer").focus()
         self._draw_answer()
+
+    def action_masked(self) -> None:
+        """The next line with something masked: further down in this answer, else in the next one that has some."""
+        contents, rows, answer = self._contents, self.query_one("#questions", Rows), self.query_one("#answer", Lines)
+        if contents is None:
+            return
+        reading = self.query_one("#view").display and rows.cursor < len(self._hits)
+        if self._stepped == rows.cursor and reading and answer.step():
+            return
+        from rocdoctor.tui.bundle.contents import next_masked
+
+        here = self._hits and contents.rows[self._hits[rows.cursor]].masked and self._stepped != rows.cursor
+        at = rows.cursor if here else next_masked(contents, self._hits, rows.cursor)
+        if at is None:
+            self.notify("nothing was masked in these answers")
+            return
+        self._stepped = rows.cursor = at
+        self._see(True)
+        self._draw_answer()
+        self.call_after_refresh(answer.step)
 
     def action_search(self) -> None:
         """Type words."""

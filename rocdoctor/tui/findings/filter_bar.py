@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from rocdoctor.model.printable import one_line
+from rocdoctor.model.subject import Subject
 from rocdoctor.tui.findings.findings_list import (
     STATES,
     Filter,
@@ -110,6 +111,11 @@ class FilterPanel(Vertical):
         self.query_one(Input).value = ""
         return changed
 
+    def only(self, subject: Subject) -> None:
+        """Let through the findings of one part of the machine alone."""
+        self.clear()
+        self._set(Filter(subject=subject))
+
     def search(self) -> None:
         """Open the line for words."""
         line = self.query_one(Input)
@@ -168,6 +174,8 @@ def filter_text(wanted: Filter, counts: Mapping[str, int]) -> tuple[Text, list[t
         text.append("  ")
         ends.append((text.cell_len, part))
     others = [f"{counts[state]} {names[state]}" for state in ("crashed", "unknown") if counts.get(state)]
+    if wanted.subject is not None:
+        text.append(f"of {wanted.subject.label} alone (Escape: of all)  ", style="bold")
     if others and wanted.state == "fail":
         text.append("also " + ", ".join(others), style="italic")
     return text, ends

@@ -79,12 +79,16 @@ class FindingsSection:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which rows are shown; empty fields let everything through. ``severity`` only concerns findings."""
+    """Which rows are shown; empty fields let everything through. ``severity`` only concerns findings.
+
+    ``subject``: only what is of this part of the machine.
+    """
 
     state: str = "fail"
     severity: str = ""
     area: str = ""
     text: str = ""
+    subject: Subject | None = None
 
     def lets(self, row: FindingsRow, title: str = "") -> bool:
         """Whether a row is shown; ``title`` is what its check's manual page says in one line."""
@@ -93,6 +97,8 @@ class Filter:
         if self.severity and row.finding is not None and row.finding.severity != self.severity:
             return False
         if self.area and row.area != self.area:
+            return False
+        if self.subject is not None and self.subject not in row.subjects:
             return False
         return not self.text or _has(row, title, self.text)
 

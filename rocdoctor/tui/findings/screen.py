@@ -17,6 +17,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import clean
 from rocdoctor.model.shell_command import as_named
+from rocdoctor.model.subject import Subject
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.findings.details import Details, look_up
 from rocdoctor.tui.findings.empty_list import no_rows
@@ -132,7 +133,10 @@ class FindingsPage(Page):
 
     def _go_to_wanted(self) -> None:
         wanted, self.rocdoctor.wanted = self.rocdoctor.wanted, None
-        if wanted is not None:
+        if isinstance(wanted, Subject):
+            self.query_one(FilterPanel).only(wanted)
+            self._fill()
+        elif wanted is not None:
             options = self.query_one(FindingOptions)
             if not options.go_to(wanted) and self.query_one(FilterPanel).clear():
                 self._fill()

@@ -221,8 +221,8 @@ def details(views: Sequence[GpuNow], at: int, width: int, height: int, plotted: 
     blocks: list[Text] = []
     if not alone and len(views) > 1 and width >= _BLOCK and deep * _LEAST_LINES <= height:
         tall, room = 0, height // deep - 1
-        for each in views:
-            blocks.append(detail(each, width // columns, scale))
+        for view in views:
+            blocks.append(detail(view, width // columns, scale))
             tall = max(tall, len(blocks[-1].plain.splitlines()))
             if tall > room:  # nobody sees any of them
                 blocks = []

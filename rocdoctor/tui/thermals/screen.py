@@ -15,8 +15,10 @@ from textual.widgets.option_list import Option
 
 from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
+from rocdoctor.host.supervised.supervised_host import fresh
 from rocdoctor.insight.gpus.access import enclosure
 from rocdoctor.judging.subjects import number_ranges
+from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
@@ -73,6 +75,7 @@ class ThermalsPage(Page):
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("up, down", "select a GPU"),
+        ("Enter", "the findings of the selected GPU"),
         ("n", "look now"),
         ("tab", "to the details, which scroll"),
         ("s", "sort by number, heat (nearest to its limit first), power or use"),
@@ -148,7 +151,7 @@ class ThermalsPage(Page):
     def _begin(self, host: Host) -> None:
         """Another host: nothing of the one before is kept but the rate."""
         self._host, self._history, self._trouble, self._cpu = host, History(), "", CpuSensors()
-        self._watch = Watch(lambda: _fresh(self._host or host)) if host.kind == "live" else None
+        self._watch = Watch(lambda: fresh(self._host or host)) if host.kind == "live" else None
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None
@@ -251,6 +254,19 @@ class ThermalsPage(Page):
         """All of the selected GPU."""
         self._draw_detail(self._views())
 
+    async def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """The findings of the GPU, as far as it has some."""
+        event.stop()
+        views = self._views()
+        diagnosis = self.look.diagnosis
+        if diagnosis is None or event.option_index >= len(views):
+            return
+        gpu = views[event.option_index].gpu
+        if any(one.finding is not None and one.subject == gpu.subject for one in diagnosis.verdicts):
+            await self.rocdoctor.show_finding(gpu.subject)
+        else:
+            self.notify(f"nothing is found of {gpu.label}", markup=False)
+
     def _silence(self) -> dict[str, float]:
         """Who has not answered, and for how many seconds."""
         now = time.monotonic()
@@ -268,7 +284,7 @@ class ThermalsPage(Page):
         if sample is None:
             return ordered([GpuNow(one) for one in self._gpus], self._order)
         silence = self._silence()
-        counted = {key(one) for one in sample.gpus if _card(one) in sample.residencies}
+        counted = {key(one) for one in sample.gpus if value_or(one.drm_card, "") in sample.residencies}
         places = {key(one): one.index for one in sample.gpus}
         diagnosis = self.look.diagnosis
         inside = diagnosis is not None and enclosure(diagnosis.machine) is not None
@@ -381,15 +397,3 @@ class ThermalsPage(Page):
         whole = diagnosis.machine.gpus_complete
         words = "This machine has no GPU; only the processors have sensors." if whole else "No GPU in this evidence."
         return Text(words, style="bold")
-
-
-def _card(gpu: Gpu) -> str:
-    from rocdoctor.model.evidence import value_or
-
-    return value_or(gpu.drm_card, "")
-
-
-def _fresh(host: Host) -> Host:
-    from rocdoctor.host.supervised.supervised_host import fresh
-
-    return fresh(host)

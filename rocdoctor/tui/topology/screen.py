@@ -38,7 +38,7 @@ class TopologyPage(Page):
         Binding("v", "view", "View", tooltip="the machine as boxes, or as a tree with all that is known of each link"),
         Binding("m", "links", "Links", tooltip="to the links between GPUs"),
         Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
-        Binding("enter", "app.area('findings')", "Findings"),
+        Binding("enter", "findings", "Findings", tooltip="the findings of the GPU, or all"),
         Binding("pagedown,space", "page(1)", "Page down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("home", "end(-1)", "Top", show=False),
@@ -107,6 +107,16 @@ class TopologyPage(Page):
         gpus = len(known.machine.gpus) if known is not None else 0
         least = {"go": 1, "details": 1, "view": 1, "links": 2}.get(action, 0)
         return gpus == 0 if action == "scroll" else gpus >= least
+
+    async def action_findings(self) -> None:
+        """The findings of the selected GPU; all of the machine where it has none."""
+        known = self._diagnosis.verdicts if self._diagnosis is not None else ()
+        gpus = self._diagnosis.machine.gpus if self._diagnosis is not None else ()
+        subject = next((gpu.subject for gpu in gpus if gpu.index == self._gpu), None)
+        if subject is not None and any(one.finding is not None and one.subject == subject for one in known):
+            await self.rocdoctor.show_finding(subject)
+        else:
+            await self.rocdoctor.action_area("findings")
 
     def _say(self, words: str) -> None:
         self._diagnosis, self._drawn, self._gpu = None, None, None

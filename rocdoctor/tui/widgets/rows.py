@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 Draw = Callable[[int, int], Text]
 Cut = Callable[[int], Sequence[str]]
+Mark = Callable[[str], Sequence[tuple[int, int]]]
 
 
 class Rows(ScrollView, can_focus=True):
@@ -152,12 +153,25 @@ class Lines(Rows):
         """``options`` are those of a widget (id, classes)."""
         super().__init__(readonly=True, **options)
         self._cut: Cut | None = None
+        self._mark: Mark = lambda line: ()
+        self._lines: Sequence[str] = ()
+        self._step = -1
         self._width = 0
 
-    def put(self, cut: Cut | None) -> None:
-        """Show the lines of ``cut(width)``, from the first on; None shows nothing."""
-        self._cut = cut
+    def put(self, cut: Cut | None, mark: Mark | None = None) -> None:
+        """Show the lines of ``cut(width)``, from the first on; None shows nothing. ``mark``: parts to show reversed."""
+        self._cut, self._step = cut, -1
+        self._mark = mark or (lambda line: ())
         self._lay()
+
+    def step(self) -> bool:
+        """Go to the next line with a marked part; whether there is one."""
+        at = next((one for one in range(self._step + 1, len(self._lines)) if self._mark(self._lines[one])), None)
+        if at is None:
+            return False
+        self._step = at
+        self.scroll_to(y=max(0, at - self.scrollable_content_region.height // 2), animate=False)
+        return True
 
     def on_resize(self, event: Resize) -> None:
         """Lines for another width."""
@@ -166,5 +180,12 @@ class Lines(Rows):
 
     def _lay(self) -> None:
         self._width = self.scrollable_content_region.width
-        lines = self._cut(self._width) if self._cut is not None and self._width > 0 else ()
-        self.set(len(lines), lambda index, width: Text(lines[index]))
+        self._lines = self._cut(self._width) if self._cut is not None and self._width > 0 else ()
+        self._step = -1
+        self.set(len(self._lines), self._drawn)
+
+    def _drawn(self, index: int, width: int) -> Text:
+        text = Text(self._lines[index])
+        for start, end in self._mark(text.plain):
+            text.stylize("reverse", start, end)
+        return text

@@ -20,6 +20,7 @@ from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import MaskedHost, Recorder
+from rocdoctor.report.machine.bundle_document import masked_spans
 from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.evidence import open_evidence
@@ -303,6 +304,30 @@ def test_hostile_answers_are_shown_as_plain_text() -> None:
     assert "\x1b" not in text
     assert "\x07" not in text
     assert made.content == contents.made.content
+
+
+def test_places_that_were_masked_are_marked_and_found_one_after_the_other() -> None:
+    text = b"rocdoctor capture 1\n-- read /etc/hostname --\nlathe17\n-- read /proc/cmdline --\nquiet ip=10.1.2.3\n"
+    recorder = Recorder(MaskedHost(CaptureHost(parse(text + b"-- read /proc/version --\nLinux\n"), "box"), Masker()))
+    for name in ("/etc/hostname", "/proc/cmdline", "/proc/version"):
+        recorder.ask(f"read {name}")
+    contents = bundling.gather(recorder, collect(recorder))
+    masked = [one.question for one in contents.rows if one.masked and one.question != bundling.REPORT]
+    assert sorted(masked) == ["read /etc/hostname", "read /proc/cmdline"]
+    hits = bundling.search(contents, "masked")
+    assert all(contents.rows[one].masked for one in hits)
+    assert {one.question for one in (contents.rows[at] for at in hits)} >= {*masked}
+    everything = range(len(contents.rows))
+    first = bundling.next_masked(contents, everything, -1)
+    assert first is not None
+    second = bundling.next_masked(contents, everything, first)
+    assert second is not None and second > first
+    assert bundling.next_masked(contents, everything, len(contents.rows) - 1) == first, "from the top again"
+    answer = contents.made.answers[[one.question for one in contents.rows].index("read /proc/cmdline") - 1].text
+    ((start, end),) = masked_spans(answer)
+    assert answer[:start] == "quiet ip=", "the mark itself, and no word beside it"
+    assert "10.1.2.3" not in answer
+    assert not answer[end:].strip()
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

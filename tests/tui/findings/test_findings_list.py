@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocdoctor.knowledge.lookup import causes
 from rocdoctor.model.finding import Verdict
-from rocdoctor.model.subject import MACHINE
+from rocdoctor.model.subject import MACHINE, Subject
 from rocdoctor.tui.findings.findings_list import (
     Filter,
     FindingsSection,
@@ -119,6 +121,18 @@ def test_the_filter_lets_through_what_it_says() -> None:
     assert left(Filter(text="a remark")) == ["note"]
     assert left(Filter(text="nowhere")) == []
     assert left(Filter(state="unknown")) == []
+
+
+def test_the_findings_of_one_gpu_are_those_that_name_it() -> None:
+    gpus = [Subject("gpu", index) for index in (1, 10)]
+    each = [replace(failed("hot", "Too hot.", "warning"), subject=gpu) for gpu in gpus]
+    found = sections(diagnosis_of([*each, failed("lone", "Something.", "warning")]))
+
+    def left(subject: Subject) -> list[str]:
+        return [row.check for one in filtered(found, Filter(subject=subject), TITLES) for row in one.rows]
+
+    assert left(gpus[0]) == ["hot"]
+    assert left(Subject("gpu", 0)) == []
 
 
 def test_rows_beside_the_findings_are_in_sight_whatever_their_state_but_keep_to_the_other_filters() -> None:
