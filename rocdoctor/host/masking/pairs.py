@@ -58,14 +58,15 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     """
     out: list[str] = []
     position = before = 0
-    if not _VALUED.search(text) and not _VALUED_BELOW.search(text):
-        return text
+    valued: bool | None = None  # whether there is any value; looked for behind the first name
     for name in (one for span in spans for one in _NAMED.finditer(text, *span)):
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
         since, before = before, name.end()
         hidden = kind in ("strong", "medium")
         if (not hidden and not (kind == "weak" and _KEY_OF.match(name["n"]))) or name["n"] in tables.inert:
             continue
+        if valued is None and not (valued := bool(_VALUED.search(text) or _VALUED_BELOW.search(text))):
+            return text
         for start, end in _values(text, name, since):
             value = text[start:end]
             if start < position or value.split(" ", 1)[0] in tables.inert or "masked-" in value:
