@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from rocdoctor.model import lazy_re
 from rocdoctor.model.byte_translation import translated_bytes
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import pci_address
@@ -226,6 +227,6 @@ def spelled_out(expression: str) -> str:
 def compiled(expression: str) -> re.Pattern[str]:
     """The expression with %bdf and %hex filled in; one that is no expression matches nothing."""
     try:
-        return re.compile(spelled_out(expression))
+        return lazy_re.compiled(spelled_out(expression))
     except re.error:
         return re.compile(r"(?!)")
