@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike, plain
-from rocdoctor.parsers.logs.log_match import Matcher, Wording, spelled_out
+from rocdoctor.parsers.logs.log_match import Matcher, Wording, only_words, spelled_out
 
 _DIGIT = regex(r"[0-9]")
 # What stands for other letters where case does not count: a dotted and a dotless i, a long s, the sign of Kelvin.
@@ -43,6 +43,11 @@ class Literal:
     def shape(self) -> str:
         """It as shapes of lines hold it."""
         return alike(plain(self.text))
+
+    @property
+    def inner_words(self) -> list[str]:
+        """Its words but the first and the last, which may go on before and behind it; digits are 0."""
+        return only_words(self.shape).split()[1:-1] if self.text.isascii() else []
 
     @property
     def is_exact(self) -> bool:
@@ -133,11 +138,16 @@ class Literals:
         return (self[number] for number in range(len(self)))
 
     def of_words(self, words: set[str], lowered: set[str]) -> list[int]:
-        """Those whose key word is one of some words, given as they are and in lower case, all digits made equal."""
+        """Those that some words may be of, given as they are and in lower case, all digits made equal.
+
+        The key word of a literal must be one of them, and so must all that stand between others in it.
+        """
         keys = self._data.keys
         found = {number for word in words & keys.keys() for number in keys[word]}
         found.update(number for word in lowered & keys.keys() for number in keys[word] if self[number].fold)
-        return sorted(found)
+        return sorted(
+            number for number in found if (lowered if self[number].fold else words).issuperset(self[number].inner_words)
+        )
 
     @cached_property
     def _joints(self) -> Mapping[str, list[Joint]]:
