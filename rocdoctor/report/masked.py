@@ -23,6 +23,8 @@ from rocdoctor.model.subject import Subject
 if TYPE_CHECKING:
     from rocdoctor.host.masking.masker import Masker
 
+Mask = Callable[[str], str]
+
 
 def _knows_nothing() -> Masker:
     from rocdoctor.host.masking.masker import Masker
@@ -30,6 +32,7 @@ def _knows_nothing() -> Masker:
     return Masker()
 
 
+_MANY_VERDICTS = 1000  # of fewer it is not worth while to look at all texts first
 _MOST_HEARD = 4 * 1024 * 1024  # characters of a text whose lines may tell of each other
 
 
@@ -43,24 +46,26 @@ class Discretion:
     _learned: int = 0
     _known: dict[str, str] = field(default_factory=dict)
 
-    def _hear(self) -> None:
-        """Makes the masker listen to the text; whatever the report then quotes is looked at closely."""
-        told, self.told = self.told, ""
-        masker = self.make()
-        masker.hear(told[:_MOST_HEARD])
-        self._masker, self._learned = masker, masker.learned()
+    def _ready(self) -> Masker:
+        """The masker, which has listened to the text; whatever the report then quotes is looked at closely."""
+        if self._masker is None or self.told:
+            masker = self._masker = self.make()
+            told, self.told = self.told, ""
+            if told:
+                masker.hear(told[:_MOST_HEARD])
+            self._learned = masker.learned()
+        return self._masker
 
     def __call__(self, text: str) -> str:
-        if self.told and text:
-            self._hear()
         if not text:
             return text
         if text not in self._known:
-            if self._masker is None:
-                self._masker = self.make()
-                self._learned = self._masker.learned()
-            self._known[text] = self._masker.mask_text(text)
+            self._known[text] = self._ready().mask_text(text)
         return self._known[text]
+
+    def foresee(self, texts: Iterable[str]) -> None:
+        """Looks at the texts of a report together, each of which is asked about then."""
+        self._ready().foresee(texts)
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """Several texts of one report: what one of them tells is masked in all of them."""
@@ -137,6 +142,10 @@ def discreet(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str] = (), p
     ``places``: also what findings are about and where they were read; a linter's findings are in files of the user.
     """
     lines = list(card)
+    if len(diagnosis.verdicts) > _MANY_VERDICTS:
+        seen: dict[str, None] = {}
+        _once(diagnosis, lambda text: seen.setdefault(text) or text, lines, places)
+        mask.foresee(filter(None, seen))
     made = _once(diagnosis, mask, lines, places)
     if not mask.used:
         return diagnosis
@@ -144,7 +153,7 @@ def discreet(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str] = (), p
     return _once(diagnosis, mask, lines, places) if mask.learned() else made
 
 
-def _once(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str], places: bool) -> Diagnosis:
+def _once(diagnosis: Diagnosis, mask: Mask, card: Iterable[str], places: bool) -> Diagnosis:
     shown = tuple(mask(line) for line in card)
     unanswered = tuple(
         replace(one, question=mask(one.question), why=mask(one.why)) for one in diagnosis.machine.unanswered
@@ -162,7 +171,7 @@ def _once(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str], places: b
     )
 
 
-def _verdict(one: Verdict, mask: Discretion, places: bool) -> Verdict:
+def _verdict(one: Verdict, mask: Mask, places: bool) -> Verdict:
     subject, why = _subject(one.subject, mask) if places else one.subject, mask(one.why)
     new = None if one.finding is None else _finding(one.finding, mask, places)
     if (subject, why, new) == (one.subject, one.why, None):
@@ -171,12 +180,12 @@ def _verdict(one: Verdict, mask: Discretion, places: bool) -> Verdict:
     return replace(one, subject=subject, why=why, gap=gap, finding=new)
 
 
-def _subject(one: Subject, mask: Discretion) -> Subject:
+def _subject(one: Subject, mask: Mask) -> Subject:
     """What it is about, its name masked as it stands in the label; what masking leaves alone stays the same value."""
     return one if mask(one.label) == one.label else one.named(mask)
 
 
-def _finding(found: Finding, mask: Discretion, places: bool) -> Finding:
+def _finding(found: Finding, mask: Mask, places: bool) -> Finding:
     evidence = tuple(
         replace(one, value=mask(one.value), source=mask(one.source) if places else one.source) for one in found.evidence
     )
@@ -189,7 +198,7 @@ def _finding(found: Finding, mask: Discretion, places: bool) -> Finding:
     return replace(found, message=mask(found.message), evidence=evidence, fix=fix, subject=subject)
 
 
-def _cause(one: Cause, mask: Discretion, places: bool) -> Cause:
+def _cause(one: Cause, mask: Mask, places: bool) -> Cause:
     subjects = tuple(_subject(each, mask) for each in one.subjects) if places else one.subjects
     finding = None if one.finding is None else _finding(one.finding, mask, places)
     return replace(one, message=mask(one.message), remedy=mask(one.remedy), subjects=subjects, finding=finding)

@@ -16,7 +16,7 @@ from itertools import islice
 from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
 from rocdoctor.host.masking.blocks import mask_blocks
 from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
-from rocdoctor.host.masking.escapes import mask_seen
+from rocdoctor.host.masking.escapes import mask_seen, without_escapes
 from rocdoctor.host.masking.ids import (
     Pseudonyms,
     bare_numbers,
@@ -47,6 +47,7 @@ _CUT = regex(r"(?<![\w-])(?:user|host)-\d{1,6}[A-Za-z_]")  # the rest of a name 
 _NEAR = 60  # lines that a value may stand below its name, and more
 _JUDGED_AGAIN = 2
 _MANY_LINES = 200  # of fewer it is not worth while to ask which are alike
+_MANY_TEXTS = 100  # of fewer it is not worth while to look at them together
 _SLAB = 10_000
 MOST_TOLD = 30_000
 # What logs may well tell of thousands of times.
@@ -76,6 +77,7 @@ class Masker:
         self._lines: dict[str, str] = {}
         self._alike = KnownShapes(lambda lines: Masker().masked_lines(lines))
         self._quiet = QuietTexts(lambda texts: Masker().unchanged(texts))
+        self._foreseen: set[str] = set()  # texts that no rule changes
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
         self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
         self._grown = 0  # grows with every secret value that is masked everywhere from then on
@@ -135,6 +137,16 @@ class Masker:
                 self._names.learn_host(text.strip().split("\n", 1)[0])
             return mask_seen(text, lambda part: self._mask(part, question))
 
+    def foresee(self, texts: Iterable[str]) -> None:
+        """Finds out for many texts together which of them no rule changes: all rules for each of them cost more."""
+        asked = [one for one in dict.fromkeys(texts) if not is_plain(one) and next(bare_numbers(one), None) is None]
+        asked = [one for one in asked if len(one) <= QuietTexts.LONGEST and without_escapes(one) == one]
+        asked = [one for one in asked if mask_whole_answer(one, Pseudonyms(), "") == one]
+        if len(asked) >= _MANY_TEXTS:
+            same = Masker().unchanged(asked)
+            with self._lock:
+                self._foreseen.update(one for one, kept in zip(asked, same, strict=True) if kept)
+
     def mask_env(self, pairs: Mapping[str, str]) -> dict[str, str]:
         """The environment with every name, and values only for listed names (others ``<dropped>``), masked.
 
@@ -173,7 +185,7 @@ class Masker:
         plain = not serial_question(question)
         if plain and is_plain(text):
             return self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
-        if plain and self._is_quiet(text):
+        if plain and ((text in self._foreseen and self._known_gone(text) == text) or self._is_quiet(text)):
             return text
         made = self._masked(text, question)
         if made == text:

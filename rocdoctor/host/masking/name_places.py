@@ -42,6 +42,8 @@ SSH = regex(
     r"(?P<k>\b(?:ssh|scp|rsync|sftp|mosh)\b[^\n|;&]{0,120}?[ \t])"
     r"(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][\w.-]{0,80})"
 )
+# Words of such places that need not stand in the line of the name; the others are part of what is found.
+BESIDE_HOSTS = frozenset(("nccl", "master"))
 # A place that holds a host name: (words that must occur in lower case, pattern with the groups k and s).
 HOST_PLACES = tuple(
     (word, regex(pattern, re.MULTILINE))

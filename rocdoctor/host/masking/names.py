@@ -13,6 +13,7 @@ from rocdoctor.host.masking.columns import mask_columns, may_be_host
 from rocdoctor.host.masking.ids import Pseudonyms, id64, serial
 from rocdoctor.host.masking.name_lists import COMPRESSED, any_of, numbers_of
 from rocdoctor.host.masking.name_places import (
+    BESIDE_HOSTS,
     HOST_PLACES,
     LEVEL,
     SSH,
@@ -149,9 +150,12 @@ class Names:
             text = SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
         for word, pattern in HOST_PLACES:
             if word in low:
-                text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+                if word in BESIDE_HOSTS:
+                    text = pattern.sub(self._placed_host, text)
+                else:
+                    text = sub_lines(pattern, self._placed_host, text, (word,))
         if ": " in text:
-            text = SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+            text = sub_lines(SYSLOG_HOST, self._placed_host, text, (": ",))
         numbers = {number for word in present for number in self._places_of.get(word, ())}
         for number in sorted(numbers):
             place = self._places[number]
@@ -337,6 +341,9 @@ class Names:
         if len(short) >= 4 and telling and self._is_bare(short):
             self._add(short, "host")
         return self._host_token(value)
+
+    def _placed_host(self, match: re.Match[str]) -> str:
+        return match["k"] + self._found_host(match["s"])
 
     def _sure_host(self, value: str) -> str:
         """The name of a machine beyond doubt: it is masked everywhere from here on, however it is formed."""

@@ -160,13 +160,17 @@ class MaskingTables:
     def words_in(self, low: str) -> frozenset[str]:
         """Which of the words of rules and places may occur in a text in lower case.
 
-        Hundreds are asked at once: only those whose first signs occur are searched. Long texts repeat themselves, so
-        their different lines are asked, with the digits made equal, and of long lines their different pieces.
+        Hundreds are asked at once: only those whose first and last signs occur are searched. Long texts repeat
+        themselves, so their different lines are asked, with the digits made equal, and of long lines their different
+        pieces.
         """
         shapes = _different(alike(low)) if len(low) > _LONG else alike(low)
         beginnings = {shapes[at : at + _START] for at in range(len(shapes))}
         found = [
-            word for start in beginnings & self.words.keys() for word, shape in self.words[start] if shape in shapes
+            word
+            for start in beginnings & self.words.keys()
+            for word, shape in self.words[start]
+            if shape[-_START:] in beginnings and shape in shapes
         ]
         for size, words in self.short_words.items():
             for start in {start[:size] for start in beginnings} & words.keys():
@@ -358,12 +362,19 @@ def line_spans(text: str, stems: Iterable[str], continued: bool = False) -> Iter
     Searching for plain words first and running an expression on these lines alone is ten times faster on kernel logs.
     """
     low = lower(text)
+    stems = tuple(stems)
+    if len(stems) == 1 and not continued:
+        yield from _lines_of(low, stems[0])
+        return
     ends: dict[int, int] = {}
     for stem in stems:
+        if not continued:
+            ends.update(_lines_of(low, stem))
+            continue
         at = low.find(stem)
         while at >= 0:
             end = low.find("\n", at) + 1 or len(low)
-            while continued and end < min(len(low), at + _MOST_CONTINUED) and low.endswith(("\\\n", "\\\r\n"), at, end):
+            while end < min(len(low), at + _MOST_CONTINUED) and low.endswith(("\\\n", "\\\r\n"), at, end):
                 end = low.find("\n", end) + 1 or len(low)
             ends[low.rfind("\n", 0, at) + 1] = end
             at = low.find(stem, end)
@@ -372,6 +383,20 @@ def line_spans(text: str, stems: Iterable[str], continued: bool = False) -> Iter
         if end > position:
             yield max(start, position), end
             position = end
+
+
+def _lines_of(low: str, stem: str) -> list[tuple[int, int]]:
+    """Where the lines are that have one stem: (start, end)."""
+    found: list[tuple[int, int]] = []
+    find, size = low.find, len(low)
+    end = 0
+    at = find(stem)
+    while at >= 0:
+        start = low.rfind("\n", end, at) + 1 or end
+        end = find("\n", at) + 1 or size
+        found.append((start, end))
+        at = find(stem, end)
+    return found
 
 
 def sub_lines(
@@ -387,10 +412,9 @@ def sub_lines(
     shapes = [alike(stem) for stem in stems]
     digits = any(char.isdigit() for shape in shapes for char in shape)
     for start, end in line_spans(alike(text) if digits else text, shapes, continued):
-        out.append(text[position:start])
-        out.append(pattern.sub(replace, text[start:end]))
-        position = end
-    if not out:
-        return text
-    out.append(text[position:])
-    return "".join(out)
+        line = text[start:end]
+        made = pattern.sub(replace, line)
+        if made != line:
+            out += (text[position:start], made)
+            position = end
+    return "".join((*out, text[position:])) if out else text
