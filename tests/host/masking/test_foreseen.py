@@ -38,7 +38,12 @@ def test_what_was_looked_at_beforehand_is_not_masked_by_all_rules(monkeypatch: p
     masker = Masker()
     masker.foresee(QUIET)
     rules: Callable[[str, str], str] = masker._masked
-    monkeypatch.setattr(masker, "_masked", lambda text, question: asked.append(text) or rules(text, question))
+
+    def noted(text: str, question: str) -> str:
+        asked.append(text)
+        return rules(text, question)
+
+    monkeypatch.setattr(masker, "_masked", noted)
     assert [masker.mask_text(one) for one in (*QUIET, TELLING[2])] == [
         *QUIET,
         "Failed as password=masked-value was refused",
