@@ -1,0 +1,36 @@
+"""Two facts of one text decide together: with either of them alone the first cause is another one, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.text_kit import diagnosed, first_cause
+
+_NVCC = "pip install flash-attn on my node:\nRuntimeError: flash_attn was requested, but nvcc was not found.\n"
+_CUDA = "The detected CUDA version (12.1) mismatches the version that was used to compile\nPyTorch (11.7).\n"
+_HEADER = "/usr/include/hip/hip_runtime_api.h:512:3: error: unknown type name 'hipblasComputeType_t'\n"
+_NVML = "podman run --device nvidia.com/gpu=all cuda nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (f"{_NVCC}\ntorch.__version__  = 2.0.1+rocm5.4.2\n", "wrong-backend-build"),
+        (f"{_NVCC}\ntorch.__version__  = 2.0.1+cu118\n", "cuda-toolkit-mismatch"),
+        (f"On Arch with a Radeon RX 6800:\n{_CUDA}", "wrong-backend-build"),
+        (f"On Arch with a GeForce RTX 3090:\n{_CUDA}", "cuda-toolkit-mismatch"),
+        (f"/opt/rocm-6.4.3/lib/llvm/bin/clang++ -x hip -c acc.cu\n{_HEADER}", "mixed-rocm-installs"),
+        ("Our job hangs on two MI210 after 'Init COMPLETE'.\n", "iommu-acs-p2p"),
+        (
+            "Since I put in the second GPU the first one only runs at x4 and training is half as fast.\n",
+            "pcie-link-degraded",
+        ),
+    ],
+)
+def test_what_stands_beside_a_message_decides(text: str, cause: str) -> None:
+    assert first_cause(text) == cause
+
+
+def test_selinux_is_named_where_the_system_has_it() -> None:
+    said = [diagnosed(f"On {name}:\n{_NVML}").causes[0].message for name in ("Fedora 41", "Ubuntu 24.04")]
+    assert ["SELinux" in one for one in said] == [True, False]
