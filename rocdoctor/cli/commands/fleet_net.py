@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _KEY = "ROCDOCTOR_SMOKE_KEY"
 
 _WAIT_S, _WAIT_SLURM_S, _PAIR_S = 60.0, 20.0, 15.0
-_MOST_TOPOLOGY = 16 << 20
+_MOST_TOPOLOGY, _MOST_BELOW = 16 << 20, 200_000  # bytes; nodes below all its switches together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +161,13 @@ def _leaves(file: str | None, names: Sequence[str]) -> dict[int, str]:
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from None
     number = {name: at for at, name in enumerate(names)}
-    switches = parse_leaf_switches(text).items()
-    known = {number[node]: leaf for leaf, listed in switches for node in hosts(listed) if node in number}
+    known: dict[int, str] = {}
+    left = _MOST_BELOW
+    for leaf, listed in parse_leaf_switches(text).items():
+        below = hosts(listed, left)
+        known |= {number[node]: leaf for node in below if node in number}
+        if (left := left - len(below)) <= 0:
+            break
     if not known:
         raise InputError(f"{file} names no leaf switch of these nodes: it takes lines SwitchName=... Nodes=...")
     return known

@@ -6,8 +6,9 @@ Names of variables and the form of host lists: srun(1), sections OUTPUT ENVIRONM
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
@@ -16,6 +17,7 @@ MAX_NODES = 1024
 DEFAULT_PORT = 29500
 # Ports for jobs of Slurm, which may share their first node: by job, so that two do not meet by accident.
 _SLURM_PORTS = 500
+_MOST_SIGNS, _MOST_RANGES, _MOST_DIGITS = 255, 8, 20
 _TOKEN = regex(r"[^\[\],]+|\[[^\[\]]{0,4000}\]|,")
 
 
@@ -104,18 +106,32 @@ def _number(text: str | None) -> int | None:
 
 
 def hosts(text: str, most: int = 65536) -> list[str]:
-    """The names of a Slurm host list in its order: ``gpu[01-03,7],login1`` is gpu01 gpu02 gpu03 gpu7 login1."""
+    """The names of a Slurm host list in its order: ``gpu[01-03,7],login1`` is gpu01 gpu02 gpu03 gpu7 login1.
+
+    At most ``most`` of them.
+    """
     found: list[str] = []
-    begun = [""]
+    name: list[str] = []
     for part in _TOKEN.findall(text[:100_000].replace(" ", "") + ","):
-        if part == ",":
-            found += [name for name in begun if name][: most - len(found)]
-            begun = [""]
-        elif part.startswith("["):
-            begun = [head + number for head in begun for number in _numbers(part[1:-1], most)][:most]
-        else:
-            begun = [head + part for head in begun]
+        if part != ",":
+            name.append(part)
+            continue
+        found += _named(name, most - len(found))
+        name = []
+        if len(found) >= most:
+            break
     return found
+
+
+def _named(parts: Sequence[str], most: int) -> list[str]:
+    """The names of one expression; of one with more ranges than Slurm takes none."""
+    if sum(part.startswith("[") for part in parts) > _MOST_RANGES:
+        return []
+    begun = [""]
+    for part in parts:
+        ends = _numbers(part[1:-1], most) if part.startswith("[") else [part[:_MOST_SIGNS]]
+        begun = list(islice((head + end for head in begun for end in ends), most))
+    return [name for name in begun if name]
 
 
 def _numbers(text: str, most: int) -> list[str]:
@@ -125,8 +141,8 @@ def _numbers(text: str, most: int) -> list[str]:
             break
         first, dash, last = part.partition("-")
         begin, end = _number(first), _number(last)
-        if not dash or begin is None or end is None:
-            found.append(part)
+        if not dash or begin is None or end is None or len(first) > _MOST_DIGITS:
+            found.append(part[:_MOST_SIGNS])
         else:
             found += [str(one).zfill(len(first)) for one in range(begin, min(end, begin + most) + 1)]
     return found[:most]

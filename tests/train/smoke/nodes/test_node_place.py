@@ -55,6 +55,12 @@ def test_many_huge_ranges_hold_no_more_than_one() -> None:
         tracemalloc.stop()
 
 
+def test_an_expression_of_many_ranges_names_nobody() -> None:
+    """Each range made all names anew, longer ones each time: 500 of them took minutes."""
+    assert hosts("a" + "[1-9]" * 500 + ",b[1-2],c[5-2]") == ["b1", "b2"]
+    assert hosts("a[1-2]b[3]c[4]") == ["a1b3c4", "a2b3c4"]
+
+
 def test_all_comes_from_the_step_and_not_from_the_whole_job() -> None:
     found = place("auto", None, None, _SLURM)
     assert (found.node, found.nodes, found.host, found.slurm) == (1, 3, "gpu07", True)
