@@ -90,6 +90,13 @@ def test_a_node_that_lies_accuses_nobody_and_hides_nobody(says: float) -> None:
     assert all(7 in one for one in found)
 
 
+def test_where_no_node_reports_nothing_can_be_told() -> None:
+    """Node 0 goes on: the report of one node that is none must not end it."""
+    for open_rounds in (None, 3):
+        found = judge_pairs([0, 1], [PairResult(1, 0, 0, "silent")], {}, (), open_rounds)
+        assert (found.uneven, found.nodes[1].state) == (True, "silent")
+
+
 def test_noise_is_not_read_as_a_fault() -> None:
     for nodes in (3, 4, 6, 12, 64):
         for seed in range(20):

@@ -71,6 +71,8 @@ def kind_of(one: PairResult, leaves: Mapping[int, str]) -> Kind:
 def usual_of(results: Sequence[PairResult], leaves: Mapping[int, str], open_rounds: int | None = None) -> PairUsual:
     """What is usual in the rounds in which all met; in later ones suspects are many."""
     seen = [one for one in results if one.rate is not None and (open_rounds is None or one.round < open_rounds)]
+    if not seen:
+        return PairUsual({}, 0.0, None, True)
     by_kind: dict[Kind, list[float]] = {_ANY: []}
     for one in seen:
         rate = one.rate

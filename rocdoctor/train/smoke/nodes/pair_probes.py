@@ -17,6 +17,7 @@ from rocdoctor.train.smoke.nodes.path_probes import STALL_S, Stream, ask, receiv
 
 STREAMS = 4  # one alone is held back by one processor core
 _MOST_MBIT_S, _MOST_US = 1e8, 1e9
+_LEAST = 1e-6  # below this is nothing: shares of it would be no numbers
 
 
 def measure_pair(a: int, target: ProbeTarget, number: int, limit_s: float) -> PairResult:
@@ -113,4 +114,6 @@ def from_word(
 
 def _number(value: Any, most: float) -> float | None:
     fits = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if fits and 0 <= value <= most else None
+    if not fits or not 0 <= value <= most:
+        return None
+    return float(value) if value >= _LEAST else 0.0

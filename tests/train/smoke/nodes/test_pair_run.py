@@ -187,6 +187,7 @@ def test_what_went_out_is_what_came_there() -> None:
     assert (found.out_mbit_s, found.back_mbit_s, found.rate) == (800.0, 800.0, 800.0)
     assert from_word(GOOD | {"back_mbit_s": 1e7}, (1, 2), 3, CAME, None).rate == 800.0
     assert from_word(GOOD, (1, 2), 3, None, None).state == "failed"
+    assert from_word(GOOD | {"back_mbit_s": 1e-320}, (1, 2), 3, CAME, None).rate == 0.0, "its shares are no numbers"
     endless = [Stream(1 << 40, 1e-300, False)] * 64
     assert from_word(GOOD, (1, 2), 3, endless, None).rate == 0.0, "more than any network carries, and no JSON number"
 
