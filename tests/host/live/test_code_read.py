@@ -285,6 +285,40 @@ def test_configuration_that_is_code_counts(shared: Path, monkeypatch: pytest.Mon
     assert box.weak() == ([str(module)] if os.path.exists("/usr/bin/perl") else [])
 
 
+@pytest.mark.parametrize(
+    ("program", "setting"),
+    [
+        ("ansible-playbook", "etc/ansible/ansible.cfg"),
+        ("ansible-playbook", "usr/share/ansible/plugins/callback/x.py"),
+        ("clush", "etc/clustershell/groups.conf.d/x.conf"),
+        ("pdsh", "etc/ssh/ssh_config.d/x.conf"),
+        ("srun", "etc/slurm/plugstack.conf"),
+        ("ssh", "etc/ssh/ssh_config"),
+    ],
+)
+def test_settings_of_what_reaches_nodes_count(
+    program: str, setting: str, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = Box(shared / "box")
+    path = str(box.script("", name=f"bin/{program}"))
+    whole = code_read.glob.glob
+    monkeypatch.setattr(code_read.glob, "glob", lambda pattern: whole(f"{box.root}{pattern}"))
+    box.ours(setting)
+    assert CodeReader().weak(path) == []
+    conf = box.theirs(setting)
+    assert [one.path for one in CodeReader().weak(path)] == [str(conf)]
+
+
+def test_what_the_settings_of_ansible_name_counts(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box(shared / "box")
+    path = str(box.script("", name="bin/ansible-playbook"))
+    plugins = box.theirs("elsewhere/plugins/x.py").parent
+    os.chown(plugins, NOBODY, NOBODY)
+    conf = box.ours("ansible.cfg", f"[defaults]\ncallback_plugins = {plugins}\n")
+    monkeypatch.setitem(code_read._ALSO, "ansible-playbook", (str(conf),))
+    assert [one.path for one in CodeReader().weak(path)] == [str(plugins)]
+
+
 def _cache(path: Path, *libraries: Path) -> str:
     """The loader's cache of these libraries, behind a table of the older kind."""
     texts, rows = b"", b""
