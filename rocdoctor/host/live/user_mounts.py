@@ -5,6 +5,10 @@ A FUSE file system is a program of its owner, who need not be root, and ``allow_
 usually below /run/media/USER (storaged.org, org.freedesktop.UDisks2.Filesystem; all read 2026-11-24); what root mounts
 there for itself has no nosuid unless root said so. Each subvolume of btrfs has a number of its own in ``st_dev``, and
 mountinfo has another one (bugzilla.redhat.com, 711881; read 2026-11-28).
+
+mount(8) lets users mount what fstab marks so, always with nosuid: of ``user`` it notes who did, of ``users``, ``owner``
+and ``group`` nothing (util-linux/util-linux libmount/src/optmap.c and context_mount.c, read 2026-11-28). Of these only
+what root does not mount at its start (``noauto``) is taken for a user's.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import stat
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TextIO, TypeAlias
 
 from rocdoctor.model.lazy_re import regex
@@ -28,6 +33,8 @@ _OF_DISKS = ("/media/", "/run/media/")
 _FUSE = regex(r"fuse(?:blk)?(?:\.|\Z)")
 _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
 _ESCAPE = regex(r"\\([0-7]{3})")
+_FOR_ALL = frozenset(("users", "owner", "group"))
+_MOST_SIGNS = 1 << 20
 _NUMBER = regex(rb"^mnt_id:\s*([0-9]{1,19})$", re.MULTILINE)
 
 
@@ -70,14 +77,43 @@ def _mounts(mountinfo: str) -> Iterator[_Mount]:
             continue
         major, _, minor = left[2].partition(":")
         if major.isdecimal() and minor.isdecimal():
-            point = _ESCAPE.sub(lambda match: chr(int(match[1], 8)), left[4])
-            yield _Mount(int(left[0]), os.makedev(int(major), int(minor)), point, left[5], right[0], right[2])
+            yield _Mount(int(left[0]), os.makedev(int(major), int(minor)), _plain(left[4]), left[5], right[0], right[2])
 
 
-def mounted_by_users(mountinfo: str) -> dict[int, int]:
+def allowed_by_fstab(utab: str, fstab: str) -> dict[str, int]:
+    """Mount points that a user mounted as fstab allows: which user, ``SOMEBODY`` where it is not told."""
+    found: dict[str, int] = {}
+    for line in fstab.split("\n"):
+        words = line.split()
+        options = words[3].split(",") if len(words) > 3 and not line.lstrip().startswith("#") else ()
+        if "noauto" in options and _FOR_ALL.intersection(options):
+            found[_plain(words[1]).rstrip("/")] = SOMEBODY
+    for line in utab.split("\n"):
+        fields = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
+        name = next((one[5:] for one in fields.get("OPTS", "").split(",") if one.startswith("user=")), "")
+        if name and "TARGET" in fields:
+            found[_plain(fields["TARGET"])] = _uid_of(name)
+    return found
+
+
+def _uid_of(name: str) -> int:
+    try:
+        import pwd
+
+        return pwd.getpwnam(name).pw_uid
+    except (ImportError, KeyError, ValueError):
+        return SOMEBODY
+
+
+def _plain(path: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), path)
+
+
+def mounted_by_users(mountinfo: str, allowed: Mapping[str, int] = MappingProxyType({})) -> dict[int, int]:
     """Device numbers of such file systems: the user who mounted one, ``SOMEBODY`` where it is not told.
 
-    What the root folder is on is left out: there is nothing beyond it that could be kept from anybody.
+    What the root folder is on is left out: there is nothing beyond it that could be kept from anybody. ``allowed``: of
+    ``allowed_by_fstab``.
     """
     found: dict[int, int] = {}
     for one in _mounts(mountinfo):
@@ -88,11 +124,13 @@ def mounted_by_users(mountinfo: str) -> dict[int, int]:
             found.setdefault(one.device, int(user[1]))
         elif one.point.startswith(_OF_DISKS) and "nosuid" in one.options.split(","):
             found.setdefault(one.device, SOMEBODY)
+        elif one.point in allowed and "nosuid" in one.options.split(","):
+            found.setdefault(one.device, allowed[one.point])
     return {device: user for device, user in found.items() if user}
 
 
-def _table(mountinfo: str) -> _Table:
-    users = mounted_by_users(mountinfo)
+def _table(mountinfo: str, allowed: Mapping[str, int]) -> _Table:
+    users = mounted_by_users(mountinfo, allowed)
     if not users:
         return _Table({}, {}, {})
     mounts = list(_mounts(mountinfo))
@@ -106,12 +144,14 @@ def _table(mountinfo: str) -> _Table:
 class UserMounts:
     """Those of this process, read again whenever something is mounted."""
 
-    def __init__(self, path: str = "/proc/self/mountinfo") -> None:
-        self._path = path
+    def __init__(
+        self, path: str = "/proc/self/mountinfo", utab: str = "/run/mount/utab", fstab: str = "/etc/fstab"
+    ) -> None:
+        self._path, self._utab, self._fstab = path, utab, fstab
         self._lock = threading.Lock()
         self._stream: TextIO | None = None
         self._of = 0
-        self._told = _table("")
+        self._told = _table("", {})
 
     def user(self, status: os.stat_result, place: Place) -> int | None:
         """Who mounted the file system that a file is on; None for root, or for none of these.
@@ -156,7 +196,13 @@ class UserMounts:
             self._stream = told
             self._of = os.getpid()
         self._stream.seek(0)
-        self._told = _table(self._stream.read())
+        self._told = _table(self._stream.read(), allowed_by_fstab(_text_of(self._utab), _text_of(self._fstab)))
+
+
+def _text_of(path: str) -> str:
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as told:
+        return told.read(_MOST_SIGNS)
+    return ""
 
 
 def _mount_of(place: Place, status: os.stat_result) -> tuple[int | None, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts, mounted_by_users
+from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts, allowed_by_fstab, mounted_by_users
 
 _LINES = """\
 21 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw
@@ -34,6 +34,48 @@ def test_who_mounted_what_is_read_from_mountinfo() -> None:
         os.makedev(7, 3): SOMEBODY,
         os.makedev(0, 42): 1002,
     }
+
+
+_FSTAB = """\
+# /dev/sdz1 /mnt/note ext4 noauto,users 0 0
+/dev/sdb1 /mnt/stick ext4 noauto,users,exec 0 2
+/dev/sdc1 /mnt/data/ ext4 users,exec 0 2
+/dev/sdd1 /mnt/own\\040disk/ ext4 noauto,owner 0 2
+/img /mnt/image ext4 loop,user,noauto 0 0
+"""
+_UTAB = "SRC=/dev/loop1 TARGET=/mnt/image ROOT=/ OPTS=loop=/img,user=root2\nSRC=x TARGET=/mnt/log ROOT=/ ATTRS=_netdev\n"
+
+
+def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pwd = pytest.importorskip("pwd")
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 1004, 1, "", "/", "/")))
+    allowed = allowed_by_fstab(_UTAB, _FSTAB)
+    assert allowed == {"/mnt/stick": SOMEBODY, "/mnt/own disk": SOMEBODY, "/mnt/image": 1004}
+    lines = "".join(
+        f"{50 + at} 21 8:{at} / {point} rw,{options} - ext4 /dev/x rw\n"
+        for at, (point, options) in enumerate(
+            [
+                ("/mnt/stick", "nosuid,nodev"),
+                ("/mnt/data", "nosuid,nodev"),  # root mounts it when the machine starts
+                ("/mnt/own\\040disk", "nosuid"),
+                ("/mnt/image", "nosuid,nodev,noexec"),
+                ("/mnt/log", "nosuid"),
+                ("/mnt/stick", "relatime"),  # by root itself, with options of its own
+            ]
+        )
+    )
+    found = mounted_by_users(lines, allowed)
+    assert found == {os.makedev(8, 0): SOMEBODY, os.makedev(8, 2): SOMEBODY, os.makedev(8, 3): 1004}
+
+
+def test_who_mounted_is_read_with_the_mounts(tmp_path: Path) -> None:
+    for name, text in (("mountinfo", "50 21 8:9 / /mnt/x rw,nosuid - ext4 d rw\n"), ("utab", _UTAB), ("fstab", "")):
+        (tmp_path / name).write_text(text)
+    mounts = UserMounts(*(str(tmp_path / name) for name in ("mountinfo", "utab", "fstab")))
+    assert mounts.user(_status(os.makedev(8, 9)), "/") is None
+    (tmp_path / "fstab").write_text("d /mnt/x ext4 group,noauto\n")
+    mounts = UserMounts(*(str(tmp_path / name) for name in ("mountinfo", "utab", "fstab")))
+    assert mounts.user(_status(os.makedev(8, 9)), "/") == SOMEBODY
 
 
 def test_what_everything_is_on_is_nobodys_in_particular() -> None:
