@@ -58,6 +58,18 @@ _MOST_LINES = 40
 _MOST_FIELDS = 12
 _LONGEST_LINE = 200
 _WORD = regex(r"[A-Za-z0-9][\w!#$%^&*?+.-]{5,60}")
+_PHRASE_WORD = regex(r"[A-Za-z][A-Za-z0-9!#$%&*?+-]{2,30}")
+_LEAST_WORDS, _MOST_WORDS = 2, 12
+# What sentences hold, and what answers of programs begin with.
+_SENTENCE = frozenset(
+    (
+        *("the", "and", "are", "was", "were", "has", "have", "had", "not", "for", "from", "with", "without", "this"),
+        *("that", "your", "you", "our", "its", "will", "can", "cannot", "must", "may", "should", "please", "sorry"),
+        *("enter", "type", "press", "wait", "try", "use", "uses", "using", "see", "bad", "wrong", "last", "login"),
+        *("welcome", "hello", "error", "warning", "invalid", "permission", "access", "connection", "failed", "only"),
+        *("when", "where", "which", "how", "what", "who", "why", "all", "any", "but", "than", "then", "into", "over"),
+    )
+)
 _AROUND = 20_000
 _MOST_BEHIND = 20  # signs of a name behind the word that tells
 _NOWHERE = (0, 0)
@@ -149,7 +161,8 @@ def _alone(text: str, at: int, opening: _Opening) -> tuple[int, int] | None:
         at, stop = stop + 1, _line_end(text, stop + 1)
     after = text[stop + 1 : _line_end(text, stop + 1)].strip()
     word = text[at:stop].strip()
-    if not _WORD.fullmatch(word) or harmless(word) or (after and not after.endswith(":")):
+    one = _WORD.fullmatch(word) and not harmless(word)
+    if not (one or _phrase(word)) or (after and not after.endswith(":")):
         return None
     begin = text.index(word, at)
     # What is found is replaced wherever it stands: a word that the text needs elsewhere may be a technical one.
@@ -159,6 +172,18 @@ def _alone(text: str, at: int, opening: _Opening) -> tuple[int, int] | None:
     ):
         return None
     return begin, end
+
+
+def _phrase(line: str) -> bool:
+    """Whether a line is some words as a passphrase has them: no sentence, no answer of a program."""
+    words = line.split(" ")
+    if not (_LEAST_WORDS <= len(words) <= _MOST_WORDS and all(map(_PHRASE_WORD.fullmatch, words))):
+        return False
+    if not _SENTENCE.isdisjoint(word.lower() for word in words):
+        return False
+    if any(map(looks_chosen, words)):
+        return True
+    return all(word.islower() for word in words) and not (harmless(words[-1]) or words[-1].endswith(("ed", "ing")))
 
 
 @lru_cache(maxsize=4096)

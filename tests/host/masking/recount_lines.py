@@ -30,13 +30,30 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"Modified-by: {_NAME}", _NAME),
     (f"Owner: {_NAME} ({_USER})", _NAME),
     (f"cc @{_USER} who owns this node", _USER),
+    (f"the fault was reported by {_NAME} from the Warsaw site", _NAME),
+    (f"Reported by {_USER} from our storage team", _USER),
+    (f"bug reported by: {_NAME}", _NAME.split()[1]),
+    (f"1234.{_HOST}     train_job    {_USER}    00:10:11 R gpuq", _USER),
+    (f"1235[].{_HOST}     train_job2    {_USER}    0 Q gpuq", _HOST),
+    (f"  12345 0.55500 train      {_USER}      r     11/24/2025 10:20:30 gpu.q@c1       8", _USER),
 )
 BLOCKS: tuple[tuple[str, str], ...] = (
     (f"password:\n{_LETTERS}", _LETTERS),
     (f"username:\nadmin\npassword:\n{_LETTERS}\nhost:\nx", _LETTERS),
     (f"Password:\n\n  {_LETTERS}\n\nthen run it", _LETTERS),
+    ("Password:\ncorrect horse\n\nWelcome", "correct horse"),
+    ("wifi password:\nTulip Garden22", "Tulip Garden22"),
+    ("Passphrase:\nvelvet harbour anchor lamp\nPort:\n22", "velvet harbour anchor lamp"),
 )
 CONTROLS: tuple[str, ...] = (
+    "Owner: team",
+    "owner: ML Platform",
+    '"owner": "infra"',
+    "the fault is reported by Fabric Manager from node 3",
+    "power as reported by amd-smi from the SMU, at 700 W",
+    "as reported by Device Plugin from the kubelet",
+    "12.conv relu 3x3 00:10 R fp16",
+    "1.5 epoch loss 0:10 R x",
     "secret: not set",
     "password: not found",
     "events.out.tfevents",
@@ -55,6 +72,12 @@ CONTROLS: tuple[str, ...] = (
     "while mounting /dev/sda1",
 )
 CONTROL_BLOCKS: tuple[str, ...] = (
+    "Password:\nPermission denied, please try again.",
+    "Password:\naccess denied",
+    "Password:\nlogin shell changed",
+    "password:\nkeyring backend uses dbus\n",
+    "Passphrase:\nmin length 12\n",
+    "Passphrase:\nhas expired",
     "password:\n",
     "Password:\nVerified\n$ ls",
     "password:\nroot@localhost:~# rocm-smi",
