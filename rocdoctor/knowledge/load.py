@@ -154,11 +154,15 @@ def _keep(kept: Path, data: bytes) -> None:
     import tempfile  # once, when a table has changed
 
     kept.parent.mkdir(mode=0o755, exist_ok=True)
+    folder = os.stat(kept.parent)
+    if folder.st_uid != getattr(os, "geteuid", lambda: folder.st_uid)() or folder.st_mode & 0o022:
+        raise PermissionError  # others could put a link in the place of what is written
     handle, name = tempfile.mkstemp(dir=kept.parent)
     try:
         with open(handle, "wb") as out:
+            if hasattr(os, "fchmod"):
+                os.fchmod(handle, 0o644)
             out.write(data)
-        os.chmod(name, 0o644)
         os.replace(name, kept)
     except OSError:
         os.unlink(name)

@@ -68,6 +68,20 @@ def test_what_others_can_change_is_not_used(table: Path, mode: int) -> None:
     assert load.recalled(table, "code", (1,)) is None
 
 
+def test_nothing_is_kept_where_others_can_put_a_link(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mode was set by name: a link put there made a file of root readable for everybody."""
+    folder = table.parent / "__pycache__"
+    folder.mkdir()
+    for mode in (0o777, 0o775):
+        folder.chmod(mode)
+        load.keep(table, "code", (1,), "kept")
+        assert _kept(table) == []
+    folder.chmod(0o755)
+    monkeypatch.setattr(os, "chmod", lambda *_: pytest.fail("a name is followed"))
+    load.keep(table, "code", (1,), "kept")
+    assert [path.stat().st_mode & 0o777 for path in _kept(table)] == [0o644]
+
+
 def test_neither_a_link_nor_a_fifo_is_a_kept_form(table: Path) -> None:
     """A FIFO that was opened would never come back."""
     load.keep(table, "code", (1,), "kept")
