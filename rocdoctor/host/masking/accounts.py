@@ -10,7 +10,7 @@ KEPT_USERS = frozenset(
         *("root", "linuxbrew", "nobody", "name", "user", "username", "you"),
         *("public", "default", "all users", "$user", "localhost"),
         # who owns something where nobody in particular does
-        *("team", "group", "everyone", "unassigned", "shared", "support", "infra", "platform", "devops", "mlops", "sre"),
+        *("team", "group", "everyone", "unassigned", "shared", "support", "infra", "platform", "devops", "mlops"),
     )
 )
 # What jobs, partitions and queues are called everywhere.

@@ -43,7 +43,7 @@ _FSTAB = """\
 /dev/sdd1 /mnt/own\\040disk/ ext4 noauto,owner 0 2
 /img /mnt/image ext4 loop,user,noauto 0 0
 """
-_UTAB = "SRC=/dev/loop1 TARGET=/mnt/image ROOT=/ OPTS=loop=/img,user=root2\nSRC=x TARGET=/mnt/log ROOT=/ ATTRS=_netdev\n"
+_UTAB = "SRC=/dev/loop1 TARGET=/mnt/image ROOT=/ OPTS=loop=/img,user=root2\nSRC=x TARGET=/mnt/log ROOT=/ ATTRS=x\n"
 
 
 def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
