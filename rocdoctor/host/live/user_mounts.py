@@ -6,9 +6,9 @@ usually below /run/media/USER (storaged.org, org.freedesktop.UDisks2.Filesystem;
 there for itself has no nosuid unless root said so. Each subvolume of btrfs has a number of its own in ``st_dev``, and
 mountinfo has another one (bugzilla.redhat.com, 711881; read 2026-11-28).
 
-mount(8) lets users mount what fstab marks so, always with nosuid: of ``user`` it notes who did, of ``users``, ``owner``
-and ``group`` nothing (util-linux/util-linux libmount/src/optmap.c and context_mount.c, read 2026-11-28). Of these only
-what root does not mount at its start (``noauto``) is taken for a user's.
+mount(8) lets users mount what fstab marks so, with nosuid unless it says suid: of ``user`` it notes who did, of
+``users``, ``owner`` and ``group`` nothing (util-linux/util-linux libmount/src/optmap.c and context_mount.c, read
+2026-11-28). Of these only what root does not mount at its start (``noauto``) is taken for a user's.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import TextIO, TypeAlias
 from rocdoctor.model.lazy_re import regex
 
 Place: TypeAlias = int | str | os.PathLike[str]
+_Allowed: TypeAlias = Mapping[str, tuple[int, str]]
 
 SOMEBODY = -1
 _OF_DISKS = ("/media/", "/run/media/")
@@ -80,19 +81,22 @@ def _mounts(mountinfo: str) -> Iterator[_Mount]:
             yield _Mount(int(left[0]), os.makedev(int(major), int(minor)), _plain(left[4]), left[5], right[0], right[2])
 
 
-def allowed_by_fstab(utab: str, fstab: str) -> dict[str, int]:
-    """Mount points that a user mounted as fstab allows: which user, ``SOMEBODY`` where it is not told."""
-    found: dict[str, int] = {}
+def allowed_by_fstab(utab: str, fstab: str) -> dict[str, tuple[int, str]]:
+    """Mount points that a user mounted as fstab allows: which user, and an option that such a mount has ("" for none).
+
+    ``SOMEBODY`` where it is not told; then root's own mount at this place tells itself apart by that option.
+    """
+    found: dict[str, tuple[int, str]] = {}
     for line in fstab.split("\n"):
         words = line.split()
         options = words[3].split(",") if len(words) > 3 and not line.lstrip().startswith("#") else ()
         if "noauto" in options and _FOR_ALL.intersection(options):
-            found[_plain(words[1]).rstrip("/")] = SOMEBODY
+            found[_plain(words[1]).rstrip("/")] = SOMEBODY, "" if "suid" in options else "nosuid"
     for line in utab.split("\n"):
         fields = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
         name = next((one[5:] for one in fields.get("OPTS", "").split(",") if one.startswith("user=")), "")
         if name and "TARGET" in fields:
-            found[_plain(fields["TARGET"])] = _uid_of(name)
+            found[_plain(fields["TARGET"])] = _uid_of(name), ""
     return found
 
 
@@ -109,7 +113,7 @@ def _plain(path: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), path)
 
 
-def mounted_by_users(mountinfo: str, allowed: Mapping[str, int] = MappingProxyType({})) -> dict[int, int]:
+def mounted_by_users(mountinfo: str, allowed: _Allowed = MappingProxyType({})) -> dict[int, int]:
     """Device numbers of such file systems: the user who mounted one, ``SOMEBODY`` where it is not told.
 
     What the root folder is on is left out: there is nothing beyond it that could be kept from anybody. ``allowed``: of
@@ -124,12 +128,12 @@ def mounted_by_users(mountinfo: str, allowed: Mapping[str, int] = MappingProxyTy
             found.setdefault(one.device, int(user[1]))
         elif one.point.startswith(_OF_DISKS) and "nosuid" in one.options.split(","):
             found.setdefault(one.device, SOMEBODY)
-        elif one.point in allowed and "nosuid" in one.options.split(","):
-            found.setdefault(one.device, allowed[one.point])
+        elif one.point in allowed and allowed[one.point][1] in ("", *one.options.split(",")):
+            found.setdefault(one.device, allowed[one.point][0])
     return {device: user for device, user in found.items() if user}
 
 
-def _table(mountinfo: str, allowed: Mapping[str, int]) -> _Table:
+def _table(mountinfo: str, allowed: _Allowed) -> _Table:
     users = mounted_by_users(mountinfo, allowed)
     if not users:
         return _Table({}, {}, {})

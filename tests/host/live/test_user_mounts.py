@@ -41,7 +41,8 @@ _FSTAB = """\
 /dev/sdb1 /mnt/stick ext4 noauto,users,exec 0 2
 /dev/sdc1 /mnt/data/ ext4 users,exec 0 2
 /dev/sdd1 /mnt/own\\040disk/ ext4 noauto,owner 0 2
-/img /mnt/image ext4 loop,user,noauto 0 0
+/img /mnt/image ext4 loop,user,noauto,suid 0 0
+/dev/sde1 /mnt/any ext4 noauto,users,suid 0 0
 """
 _UTAB = "SRC=/dev/loop1 TARGET=/mnt/image ROOT=/ OPTS=loop=/img,user=root2\nSRC=x TARGET=/mnt/log ROOT=/ ATTRS=x\n"
 
@@ -50,7 +51,12 @@ def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) 
     pwd = pytest.importorskip("pwd")
     monkeypatch.setattr(pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 1004, 1, "", "/", "/")))
     allowed = allowed_by_fstab(_UTAB, _FSTAB)
-    assert allowed == {"/mnt/stick": SOMEBODY, "/mnt/own disk": SOMEBODY, "/mnt/image": 1004}
+    assert {point: user for point, (user, _) in allowed.items()} == {
+        "/mnt/stick": SOMEBODY,
+        "/mnt/own disk": SOMEBODY,
+        "/mnt/image": 1004,
+        "/mnt/any": SOMEBODY,
+    }
     lines = "".join(
         f"{50 + at} 21 8:{at} / {point} rw,{options} - ext4 /dev/x rw\n"
         for at, (point, options) in enumerate(
@@ -58,14 +64,16 @@ def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) 
                 ("/mnt/stick", "nosuid,nodev"),
                 ("/mnt/data", "nosuid,nodev"),  # root mounts it when the machine starts
                 ("/mnt/own\\040disk", "nosuid"),
-                ("/mnt/image", "nosuid,nodev,noexec"),
+                ("/mnt/image", "relatime"),  # with "suid" in fstab
                 ("/mnt/log", "nosuid"),
                 ("/mnt/stick", "relatime"),  # by root itself, with options of its own
+                ("/mnt/any", "relatime"),
             ]
         )
     )
     found = mounted_by_users(lines, allowed)
-    assert found == {os.makedev(8, 0): SOMEBODY, os.makedev(8, 2): SOMEBODY, os.makedev(8, 3): 1004}
+    somebody = [os.makedev(8, at) for at in (0, 2, 6)]
+    assert found == {**dict.fromkeys(somebody, SOMEBODY), os.makedev(8, 3): 1004}
 
 
 def test_who_mounted_is_read_with_the_mounts(tmp_path: Path) -> None:
