@@ -34,6 +34,7 @@ _OF_DISKS = ("/media/", "/run/media/")
 _FUSE = regex(r"fuse(?:blk)?(?:\.|\Z)")
 _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
 _ESCAPE = regex(r"\\([0-7]{3})")
+_LOGINS = ("cifs", "smb3", "smbfs")  # there user= may be the login at the server
 _FOR_ALL = frozenset(("users", "owner", "group"))
 _MOST_SIGNS = 1 << 20
 _NUMBER = regex(rb"^mnt_id:\s*([0-9]{1,19})$", re.MULTILINE)
@@ -128,8 +129,10 @@ def mounted_by_users(mountinfo: str, allowed: _Allowed = MappingProxyType({})) -
             found.setdefault(one.device, int(user[1]))
         elif one.point.startswith(_OF_DISKS) and "nosuid" in one.options.split(","):
             found.setdefault(one.device, SOMEBODY)
-        elif one.point in allowed and allowed[one.point][1] in ("", *one.options.split(",")):
-            found.setdefault(one.device, allowed[one.point][0])
+        elif one.point in allowed:
+            user_of, option = allowed[one.point]
+            if option in one.options.split(",") or (not option and one.kind not in _LOGINS):
+                found.setdefault(one.device, user_of)
     return {device: user for device, user in found.items() if user}
 
 

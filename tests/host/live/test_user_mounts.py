@@ -72,6 +72,8 @@ def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) 
         )
     )
     found = mounted_by_users(lines, allowed)
+    share = "60 21 0:60 / /mnt/image rw,relatime - cifs //s/x rw\n"
+    assert mounted_by_users(share, allowed) == {}, "mounted by root, with the login at the server"
     somebody = [os.makedev(8, at) for at in (0, 2, 6)]
     assert found == {**dict.fromkeys(somebody, SOMEBODY), os.makedev(8, 3): 1004}
 
