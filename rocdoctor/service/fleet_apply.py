@@ -26,7 +26,7 @@ Run = Callable[[list[str]], Answer]
 
 def run_engine(argv: list[str]) -> Answer:
     """The program of this machine, with a deadline."""
-    from rocdoctor.host.live.programs import child_environment, find_program
+    from rocdoctor.host.live.programs import child_environment, find_program, refusal
     from rocdoctor.host.live.run_program import run_bounded
     from rocdoctor.host.live.settings_code import named_code
     from rocdoctor.host.live.trust import weak
@@ -41,7 +41,7 @@ def run_engine(argv: list[str]) -> Answer:
             environment[name] = value
     program = find_program(argv[0])
     if program is None:
-        return Answer(argv[0], "absent", note=f"{argv[0]} is not installed here, or others may change it")
+        return Answer(argv[0], "absent", note=refusal(argv[0]) or f"{argv[0]} is not installed here")
     return run_bounded(f"run {' '.join(argv)}", [program, *argv[1:]], _LIMIT_S, environment)
 
 

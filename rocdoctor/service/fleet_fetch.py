@@ -45,7 +45,7 @@ def fetched(engine: FetchName, asking: Asking, say: Callable[[str], None]) -> Ba
 def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
     program = find_program(plan.argv[0])
     if program is None:
-        raise UsageError(f"{plan.argv[0]} is not installed here, or others may change it")
+        raise UsageError(refusal(plan.argv[0]) or f"{plan.argv[0]} is not installed here")
     batch, said, status = Batch(), _Said(), ""
     parts: dict[str, _Parts] = {}
     try:

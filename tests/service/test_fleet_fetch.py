@@ -139,8 +139,10 @@ def test_nothing_is_left_behind(ask: Engine, monkeypatch: pytest.MonkeyPatch, tm
 
 def test_an_engine_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet_fetch, "find_program", lambda name: None)
-    with pytest.raises(UsageError, match="clush is not installed here"):
-        fleet_fetch.fetched("clush", Asking(_NODES), lambda words: None)
+    for why in ("", "root does not run /x/clush: others can change it"):
+        monkeypatch.setattr(fleet_fetch, "refusal", lambda name, why=why: why)
+        with pytest.raises(UsageError, match=why or "clush is not installed here"):
+            fleet_fetch.fetched("clush", Asking(_NODES), lambda words: None)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
