@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import random
 import struct
@@ -301,8 +302,8 @@ def test_settings_of_what_reaches_nodes_count(
 ) -> None:
     box = Box(shared / "box")
     path = str(box.script("", name=f"bin/{program}"))
-    whole = code_read.glob.glob
-    monkeypatch.setattr(code_read.glob, "glob", lambda pattern: whole(f"{box.root}{pattern}"))
+    whole = glob.glob
+    monkeypatch.setattr(glob, "glob", lambda pattern: whole(f"{box.root}{pattern}"))
     box.ours(setting)
     assert CodeReader().weak(path) == []
     conf = box.theirs(setting)
