@@ -19,18 +19,17 @@ _COLLECTIVES = (
     *("reduce_scatter_tensor", "reduce_scatter_single"),
 )
 
+_told: dict[str, Any] = {"fault": "", "mine": lambda: True}
+
 
 class Graph:
     """What ``torch.cuda.CUDAGraph`` is to a user: captured once, replayed often."""
-
-    fault = ""
-    mine: Callable[[], bool] = staticmethod(lambda: True)
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, Any, Any, Any]] = []
 
     def replay(self) -> None:
-        calls = FAULTS[self.fault](self.calls) if self.fault and self.mine() else self.calls
+        calls = FAULTS[_told["fault"]](self.calls) if _told["fault"] and _told["mine"]() else self.calls
         for function, args, keywords, made in calls:
             again = function(*args, **keywords)
             if isinstance(made, torch.Tensor) and made.data_ptr() != again.data_ptr():
@@ -103,8 +102,7 @@ class Idle:
 
 def put(cuda: Any, told: Any, mine: Callable[[], bool]) -> None:
     """In place of ``torch.cuda``'s; ``mine`` tells whether this process has the GPU with the fault."""
-    Graph.fault = told if told in FAULTS else ""
-    Graph.mine = staticmethod(mine)
+    _told.update(fault=told if told in FAULTS else "", mine=mine)
     cuda.CUDAGraph, cuda.graph = Graph, capture
     cuda.Stream, cuda.current_stream = Idle, lambda *_: Idle()
     cuda.stream = lambda *_: contextlib.nullcontext()
