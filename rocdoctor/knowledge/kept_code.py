@@ -22,7 +22,7 @@ from typing import Any
 from rocdoctor.knowledge.load import keep, knowledge_folder, recalled
 from rocdoctor.model import lazy_re
 
-# Of one command; ``read`` with its tables of messages has a third of it.
+# Of one command; ``read`` with all expressions of its tables of messages has three quarters of it.
 _MOST_BYTES = 8_000_000
 KeptPattern = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
 """Flags, numbers, groups, numbers of groups by name, names of groups by number."""

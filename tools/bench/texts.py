@@ -55,7 +55,8 @@ _DENSE = "each line a message of the tables"
 _NEAR = "each line nearly a message"
 _LONG = "lines of 20,000 signs"
 _NEW = "each line of other words"
-KINDS = (*_KINDS, _ALL, _DENSE, _NEAR, _LONG, _NEW)
+_ONCE = "words that occur once"
+KINDS = (*_KINDS, _ALL, _DENSE, _NEAR, _LONG, _NEW, _ONCE)
 
 
 @cache
@@ -129,11 +130,17 @@ def _new(random_: random.Random) -> list[str]:
     return ["".join(random_.choices(letters, k=9)) + " " + line for line in _dense(random_)]
 
 
+def _once(random_: random.Random) -> list[str]:
+    """Lines without a message."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return [" ".join("".join(random_.choices(letters, k=random_.randint(3, 11))) for _ in range(9))]
+
+
 def text_of(kind: str, size: int = TEXT_BYTES) -> str:
     """A constructed text of one of the kinds, of ``size`` characters or a few more."""
     random_ = random.Random(kind)
     makers: dict[str, Callable[[random.Random], list[str]]]
-    makers = {_DENSE: _dense, _NEAR: _near, _LONG: _long, _NEW: _new}
+    makers = {_DENSE: _dense, _NEAR: _near, _LONG: _long, _NEW: _new, _ONCE: _once}
     pieces: list[str] = []
     length = 0
     while length < size:
