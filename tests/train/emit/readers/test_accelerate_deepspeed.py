@@ -91,7 +91,11 @@ def _launch(
 
     transformers must be there for DeepSpeed's plug-in; DeepSpeed comes from its own environment.
     """
-    launcher = [venvs.reader("trainer"), "-m", "accelerate.commands.accelerate_cli"]  # the program of ``accelerate``
+    launcher: list[str | Path] = [
+        venvs.reader("trainer"),
+        "-m",
+        "accelerate.commands.accelerate_cli",
+    ]  # the program of ``accelerate``
     deepspeed = venvs.reader("deepspeed")
     packages = sysconfig.get_path("purelib", vars={"base": str(deepspeed.parent.parent)})
     folder.mkdir(exist_ok=True)

@@ -78,6 +78,18 @@ def test_a_half_made_environment_is_made_anew_and_a_whole_one_kept(
     assert len(made) == 2
 
 
+def test_what_this_interpreter_has_is_lent_with_all_that_it_requires(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (place,) = venvs._lend(venvs.Recipe((), lent="pytest>=8"), tmp_path)
+    assert (place / "pytest").is_symlink() and (place / "pluggy" / "__init__.py").is_file()
+    assert "from _pytest.config import " in (tmp_path / "bin" / "pytest").read_text()
+
+
+def test_another_version_is_not_lent(tmp_path: Path) -> None:
+    (place,) = venvs._lend(venvs.Recipe((), lent="pytest<1"), tmp_path)
+    assert list(place.iterdir()) == []
+
+
 @pytest.mark.reader
 def test_what_pip_cannot_install_is_a_skip_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _recipe(monkeypatch, tmp_path, ("--no-index", str(tmp_path / "no-such-package")))

@@ -116,7 +116,7 @@ def _made(name: str) -> tuple[Path, str]:
     READERS.mkdir(exist_ok=True)
     with _lock(name):
         mark = folder / _MARK
-        wanted = f"{sys.version}\n{recipe}\n"
+        wanted = f"{sys.version}\n{recipe}\n{_version_lent(recipe)}\n"
         if mark.is_file() and mark.read_text() == wanted and python.exists():
             return python, ""
         shutil.rmtree(folder, ignore_errors=True)
@@ -176,6 +176,14 @@ def _below(recipe: Recipe) -> Iterator[Path]:
         yield _packages(folder)
         if recipe.lent:
             yield folder / "lent"
+
+
+def _version_lent(recipe: Recipe) -> str:
+    """The version that this interpreter has of what it may lend."""
+    try:
+        return importlib.metadata.version(Requirement(recipe.lent).name) if recipe.lent else ""
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _lend(recipe: Recipe, folder: Path) -> list[Path]:
