@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -196,7 +198,7 @@ DELTA = {
 }
 # Sizes as the repositories of these models have them, counted by transformers 5.23.0 on the meta device (the
 # correction biases of routers, which are buffers there, on top).
-TODAY = {
+TODAY: Mapping[str, tuple[Mapping[str, Any], int]] = {
     "deepseek_v32": ({**HF_DEEPSEEK, **DSA}, 671_877_929_216 + 58 * 256),
     "glm_moe_dsa": (
         {
