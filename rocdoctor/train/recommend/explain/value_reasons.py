@@ -115,10 +115,10 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     if work.method == "full":
         yield _optimizer(search, chosen)
         if work.step_in_backward:
-            whole = _with(search, chosen, replace(work, step_in_backward=False))
+            keeping = _with(search, chosen, replace(work, step_in_backward=False))
             reason = (
                 "each weight is updated in the backward pass and its gradient freed; gradients kept for a step would "
-                f"need {gib(whole.memory.high)}"
+                f"need {gib(keeping.memory.high)}"
             )
             yield Choice("step_in_backward", "on", reason, "nothing can be accumulated")
     if work.compile:
