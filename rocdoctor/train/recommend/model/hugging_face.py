@@ -38,6 +38,8 @@ _FIELDS = frozenset(key for name, keys in _NAMES.items() for key in (name, *keys
     "norm",
     "norm_bias",
     "norms",
+    "more_weights",
+    "attending",
     "qk_norm",
     "router_bias",
     "sinks",
