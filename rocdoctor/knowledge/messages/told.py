@@ -55,13 +55,21 @@ def told_grammar() -> Grammar:
 @cache
 def report_marks() -> ReportMarks:
     """Which meanings show whether a text is a report of trouble."""
-    found = load_table("told_words")["reports"]
+    table = load_table("told_words")
+
+    def of(name: str) -> frozenset[str]:
+        return frozenset(words(table["reports"][name]))
+
     return ReportMarks(
-        *(
-            frozenset(words(found[one]))
-            for one in ("trouble", "resolved", "reader", "writer", "settled", "mended", "doubted", "remedies")
-        ),
-        conditions=frozenset(one for pair in load_table("told_words")["conditions"].items() for one in pair),
+        trouble=of("trouble"),
+        resolved=of("resolved"),
+        reader=of("reader"),
+        writer=of("writer"),
+        settled=of("settled"),
+        mended=of("mended"),
+        doubted=of("doubted"),
+        remedies=of("remedies"),
+        conditions=frozenset(one for pair in table["conditions"].items() for one in pair),
     )
 
 
