@@ -38,7 +38,7 @@ class Picture:
 
 _DESKTOP, _SERVER = "faulty/rx7900xtx-2gpu-old-guide", "faulty/mi300x-8gpu-tired"
 PICTURES = (
-    Picture("overview", _DESKTOP),
+    Picture("overview", _SERVER, (), (140, 38)),
     Picture("findings", _DESKTOP, ("2", "down")),
     Picture("topology", _SERVER, ("3",), (120, 42)),
     Picture("thermals", "mi300x-8gpu", ("4",)),

@@ -134,7 +134,7 @@ def test_the_plan_is_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = diagnose(desk(os=system), our_checks())
     for day, words in (("2026-12-08", "gets its last updates"), ("2026-12-09", "at the end of its life")):
         monkeypatch.setattr(look, "today", lambda day=day: day)
-        made = look._setup(judged)
+        made = look.setup_plan(judged)
         assert made is not None and words in " ".join(made.notes)
 
 
