@@ -53,6 +53,7 @@ class FlowFrame(VerticalScroll):
         super().__init__(**options)
         self._fill: Fill | None = None
         self._room = Size()
+        self._terminal = Size()  # that it was drawn for; in another one it gets another room
 
     def compose(self) -> ComposeResult:
         """One text."""
@@ -61,7 +62,7 @@ class FlowFrame(VerticalScroll):
     def set(self, fill: Fill) -> None:
         """Show something else: for the room of now, and anew where what else changes now leaves another."""
         self._fill = fill
-        if self._room and self.scrollable_content_region.size == self._room:
+        if self._room and self.app.size == self._terminal:
             self._draw()
         else:
             self.call_after_refresh(self._draw)
@@ -72,6 +73,6 @@ class FlowFrame(VerticalScroll):
             self._draw()
 
     def _draw(self) -> None:
-        self._room = self.scrollable_content_region.size
+        self._room, self._terminal = self.scrollable_content_region.size, self.app.size
         if self._fill is not None and self._room:
             self.query_one("#one", Painted).update(self._fill(self._room))
