@@ -38,11 +38,6 @@ class GpuSensors:
     residencies: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def gpu_sensors(host: Host) -> GpuSensors:
-    """All GPUs, as ``SensorReader`` reads them."""
-    return SensorReader().read(host)
-
-
 class SensorReader:
     """Reads the sensors of all GPUs, again and again; what is answered as before is not parsed anew."""
 

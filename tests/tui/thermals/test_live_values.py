@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.collect.gpus.sensors import gpu_sensors
+from rocdoctor.collect.gpus.sensors import SensorReader
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.evidence import Known, Unknown, value_or
@@ -123,11 +123,11 @@ def test_places() -> None:
 
 def test_the_tool_of_nvidia_is_not_run_while_one_of_its_gpus_sleeps() -> None:
     awake = LiveFixture("rtx4090-2gpu")
-    gpu_sensors(awake)
+    SensorReader().read(awake)
     assert "run nvidia-smi -q -x" in awake.asked
     asleep = LiveFixture("rtx4090-2gpu")
     asleep.texts["read /sys/bus/pci/devices/0000:41:00.0/power/runtime_status"] = "suspended"
-    gpu_sensors(asleep)
+    SensorReader().read(asleep)
     assert "run nvidia-smi -q -x" not in asleep.asked
 
 

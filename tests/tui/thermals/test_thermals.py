@@ -186,10 +186,10 @@ def test_a_machine_that_hangs_is_named_and_no_second_look_begins() -> None:
 
 
 def card_of(host: LiveFixture, index: int) -> str:
-    from rocdoctor.collect.gpus.sensors import gpu_sensors
+    from rocdoctor.collect.gpus.sensors import SensorReader
     from rocdoctor.model.evidence import value_or
 
-    gpus: tuple[Gpu, ...] = gpu_sensors(host).gpus
+    gpus: tuple[Gpu, ...] = SensorReader().read(host).gpus
     return value_or(gpus[index].drm_card, "")
 
 

@@ -21,7 +21,7 @@ def needs(context: Context) -> None:
     context.need(hasattr(cuda, "CUDAGraph") and hasattr(cuda, "graph"), "needs torch 1.10 or later: torch.cuda.graph")
 
 
-class Work:
+class CapturedWork:
     """What is captured: kernels before, between and after three collectives, from ``given`` alone."""
 
     def __init__(self, context: Context) -> None:
@@ -60,7 +60,7 @@ def captured(context: Context) -> None:
     """The graph is replayed with other inputs each time; between replays a collective outside of it must still work."""
     torch, dist, world, rank = context.torch, context.torch.distributed, context.world, context.rank
     needs(context)
-    work = Work(context)
+    work = CapturedWork(context)
     context.mark("warming up on a stream of its own")
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
