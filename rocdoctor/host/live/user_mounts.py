@@ -32,6 +32,10 @@ _Allowed: TypeAlias = Mapping[str, tuple[int, str]]
 SOMEBODY = -1
 _OF_DISKS = ("/media/", "/run/media/")
 _FUSE = regex(r"fuse(?:blk)?(?:\.|\Z)")
+# Kinds of file systems behind which stands a program or a network (Linux, fs/*; the names of their modules).
+_SERVED = regex(
+    r"(?:fuse(?:blk)?(?:\.|\Z)|nfs|cifs|smb|ceph|lustre|9p|virtiofs|gfs|ocfs|beegfs|gpfs|afs|autofs|orangefs|coda)"
+)
 _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
 _ESCAPE = regex(r"\\([0-7]{3})")
 _LOGINS = ("cifs", "smb3", "smbfs")  # there user= may be the login at the server
@@ -203,12 +207,30 @@ class UserMounts:
             self._stream = told
             self._of = os.getpid()
         self._stream.seek(0)
-        self._told = _table(self._stream.read(), allowed_by_fstab(_text_of(self._utab), _text_of(self._fstab)))
+        told = self._stream.read()
+        points = {one.point: one.kind for one in _mounts(told)}
+        noted, listed = ("" if may_hang(path, points) else _text_of(path) for path in (self._utab, self._fstab))
+        self._told = _table(told, allowed_by_fstab(noted, listed))
+
+
+def may_hang(path: str, points: Mapping[str, str]) -> bool:
+    """Whether a program or a network serves something on the way to a path, by the kinds of mounts at ``points``.
+
+    Of the root folder nothing is asked: if that hangs, all does. Links are not followed, since that may hang as well.
+    """
+    while path != os.path.dirname(path):
+        if _SERVED.match(points.get(path, "")):
+            return True
+        path = os.path.dirname(path)
+    return False
 
 
 def _text_of(path: str) -> str:
-    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as told:
-        return told.read(_MOST_SIGNS)
+    """The text of a plain file; "" for anything else, which might never end."""
+    with contextlib.suppress(OSError):
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with open(opened, encoding="utf-8", errors="surrogateescape", newline="\n") as told:
+            return told.read(_MOST_SIGNS) if stat.S_ISREG(os.fstat(opened).st_mode) else ""
     return ""
 
 

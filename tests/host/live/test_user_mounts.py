@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts, allowed_by_fstab, mounted_by_users
+from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts, allowed_by_fstab, may_hang, mounted_by_users
 
 _LINES = """\
 21 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw
@@ -86,6 +86,25 @@ def test_who_mounted_is_read_with_the_mounts(tmp_path: Path) -> None:
     (tmp_path / "fstab").write_text("d /mnt/x ext4 group,noauto\n")
     mounts = UserMounts(*(str(tmp_path / name) for name in ("mountinfo", "utab", "fstab")))
     assert mounts.user(_status(os.makedev(8, 9)), "/") == SOMEBODY
+
+
+def test_nothing_is_read_that_may_not_answer(tmp_path: Path) -> None:
+    points = {
+        "/": "nfs4",
+        "/run": "fuse.stuck",
+        "/run/mount": "tmpfs",
+        "/srv": "nfs4",
+        "/ntfs": "fuseblk",
+        "/x": "ext4",
+    }
+    paths = ("/etc/fstab", "/run/utab", "/run/mount/utab", "/srv/a/b", "/ntfs/a", "/x/a", "/")
+    assert [may_hang(path, points) for path in paths] == [False, True, True, True, True, False, False]
+    os.mkfifo(tmp_path / "utab")
+    (tmp_path / "fstab").write_text(f"d {tmp_path} ext4 group,noauto\n")
+    for kind, user in (("fuse.stuck", None), ("ext4", SOMEBODY)):
+        (tmp_path / "mountinfo").write_text(f"50 21 8:9 / {tmp_path} rw,nosuid - {kind} d rw,user_id=0\n")
+        mounts = UserMounts(*(str(tmp_path / name) for name in ("mountinfo", "utab", "fstab")))
+        assert mounts.user(_status(os.makedev(8, 9)), "/") == user
 
 
 def test_what_everything_is_on_is_nobodys_in_particular() -> None:
