@@ -30,6 +30,9 @@ _GIVE_UP_S = 30.0
 _QUIET_S = 2.0
 # And have answered a key when they have drawn nothing for so long.
 _STILL_S = 0.4
+# The clock of a process is named by its number and this kind of it: clock_getcpuclockid(3), CPUCLOCK_SCHED of Linux
+# (torvalds/linux include/linux/posix-timers.h, read 2026-11-28).
+_SCHEDULED = 2
 
 
 class Frame(NamedTuple):
@@ -106,17 +109,16 @@ class _Screens:
 
 
 def _busy_s(pid: int) -> float:
-    """Seconds of the processor that a process and its descendants have had, by the scheduler's own count."""
-    spent = 0
+    """Seconds of the processor that a process, its ended threads and its descendants have had, by the scheduler."""
     children: list[int] = []
     try:
+        spent = time.clock_gettime(~pid << 3 | _SCHEDULED)
         for task in Path(f"/proc/{pid}/task").iterdir():
-            spent += int((task / "schedstat").read_text().split()[0])
             children += map(int, (task / "children").read_text().split())
         ended = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[13:15]
     except OSError:
         return 0.0
-    return spent / 1e9 + sum(map(int, ended)) / os.sysconf("SC_CLK_TCK") + sum(map(_busy_s, children))
+    return spent + sum(map(int, ended)) / os.sysconf("SC_CLK_TCK") + sum(map(_busy_s, children))
 
 
 def _peak_mib(pid: int) -> float:
