@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from rich.text import Text
+import asyncio
 
-from rocdoctor.tui.widgets.painted import changed_lines
+from rich.text import Text
+from textual.app import App, ComposeResult
+
+from rocdoctor.tui.widgets.painted import Painted, changed_lines
 
 
 def test_only_lines_that_differ_are_painted() -> None:
@@ -21,3 +24,18 @@ def test_a_text_whose_size_may_change_is_laid_out_anew() -> None:
     assert changed_lines(was, Text("power 90 W"), 20) is None, "fewer lines"
     assert changed_lines(was, Text("power 90 W\nuse 10 % of all that it can"), 20) is None, "a line that wraps"
     assert changed_lines(was, Text("power 90 W\nuse 10 %", justify="right"), 20) is None
+
+
+def test_the_same_words_in_another_style_are_painted() -> None:
+    class Shown(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Painted(Text("hot", style="#ff0000"))
+
+    async def walk() -> str:
+        app = Shown()
+        async with app.run_test(size=(20, 4)) as pilot:
+            app.query_one(Painted).update(Text("hot", style="#00ff00"))
+            await pilot.pause()
+            return str(next(iter(app.query_one(Painted).render_line(0))).style)
+
+    assert asyncio.run(walk()).startswith("#00ff00")

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_OF_ALL = ("style", "justify", "overflow", "no_wrap")  # of the whole text; Rich compares words and spans alone
+
+
 class Painted(Static):
     """A ``Static`` that paints what differs from what it shows, and is laid out anew only where its size may change."""
 
@@ -24,7 +27,7 @@ class Painted(Static):
         if not (isinstance(content, Text) and isinstance(was, Text) and width and self.is_mounted):
             super().update(content, layout=layout)
             return
-        if was == content and was.no_wrap == content.no_wrap:
+        if was == content and all(getattr(was, one) == getattr(content, one) for one in _OF_ALL):
             return
         lines = changed_lines(was, content, width)
         if lines is None:
