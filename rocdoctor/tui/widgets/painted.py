@@ -12,7 +12,6 @@ from textual.widgets import Static
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-
 _OF_ALL = ("style", "justify", "overflow", "no_wrap")  # of the whole text; Rich compares words and spans alone
 
 
