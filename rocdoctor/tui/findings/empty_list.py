@@ -34,4 +34,5 @@ def no_rows(look: Look, wanted: Filter, something: bool) -> Text:
     parts = [f"state {dict(STATES)[wanted.state]}"]
     parts += [f"{name} {value}" for name, value in (("severity", wanted.severity), ("area", wanted.area)) if value]
     parts += [f"text '{one_line(wanted.text)}'"] if wanted.text else []
+    parts += [f"of {wanted.subject.label} alone"] if wanted.subject is not None else []
     return Text(f"Nothing matches the filter: {', '.join(parts)}.\nEscape clears the filter.")

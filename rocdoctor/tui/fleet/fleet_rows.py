@@ -16,6 +16,7 @@ from rocdoctor.report.fleet.fleet_document import TITLES, FleetRow, part_of, row
 
 _MOST_OPENED = 2000  # rows of a group that is open; the others are found by the search of the command
 _MOST_BESIDE = 3  # nodes of a group with all that speaks against them
+AGAIN = "again"  # nodes whose figures are to be measured once more
 ABOUT_ALL = "About the fleet: nobody is drained for these"
 
 
@@ -23,7 +24,8 @@ ABOUT_ALL = "About the fleet: nobody is drained for these"
 class FleetEntry:
     """A row: a heading (no nodes, no finding), a finding about the fleet, nodes with one reason, or one of those.
 
-    ``part`` is one of TITLES, "" for what is about the fleet; ``name`` stays the same as long as it means the same.
+    ``part`` is one of TITLES or AGAIN, "" for what is about the fleet; ``name`` stays the same as long as it means the
+    same.
     """
 
     part: str
@@ -42,12 +44,19 @@ class FleetEntry:
     @property
     def opens(self) -> bool:
         """Whether its nodes can be listed below it."""
-        return len(self.nodes) > 1
+        return len(self.nodes) > 1 and self.part != AGAIN
 
 
 def entries(found: FleetVerdict, opened: Collection[str] = ()) -> list[FleetEntry]:
     """All rows, what to do first at the top; ``opened``: names of groups whose nodes are listed too."""
-    return list(chain(_about_all(found), *(_of_part(found, name, title, opened) for name, title, _ in TITLES)))
+    parts = (_of_part(found, name, title, opened) for name, title, _ in TITLES)
+    return list(chain(_about_all(found), *parts, _again(found)))
+
+
+def _again(found: FleetVerdict) -> Iterator[FleetEntry]:
+    if nodes := found.look_again:
+        yield FleetEntry(AGAIN, AGAIN, f"Figures to measure again ({len(nodes)})")
+        yield FleetEntry(AGAIN, f"{AGAIN}:nodes", folded(nodes), nodes)
 
 
 def _about_all(found: FleetVerdict) -> Iterator[FleetEntry]:
@@ -70,7 +79,7 @@ def _of_part(found: FleetVerdict, part: str, title: str, opened: Collection[str]
             words = f"{node}  {_node_words(by_name[node])}"
             yield FleetEntry(part, f"{group}:{node}", words, (node,), inside=True)
         if is_open and len(row.nodes) > _MOST_OPENED:
-            yield FleetEntry(part, f"{group}:more", f"and {len(row.nodes) - _MOST_OPENED} more (--json has all)")
+            yield FleetEntry(part, f"{group}:more", f"and {len(row.nodes) - _MOST_OPENED} more (judge --json has all)")
 
 
 def _group_words(row: FleetRow, is_open: bool) -> str:
@@ -88,6 +97,8 @@ def beside(found: FleetVerdict, entry: FleetEntry, store: str) -> Document:
     """All that is known of a row, and which command goes on from there."""
     if entry.finding is not None:
         return list(_of_finding(entry.finding))
+    if entry.part == AGAIN:
+        return [Para((Code(folded(entry.nodes), "1"),)), GAP, Para("Measure these again (record --with-figures).")]
     return list(_of_nodes(found, entry, store))
 
 

@@ -9,6 +9,7 @@ import pytest
 from rocdoctor.knowledge.lookup import causes
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.subject import MACHINE, Subject
+from rocdoctor.tui.findings.empty_list import no_rows
 from rocdoctor.tui.findings.findings_list import (
     Filter,
     FindingsSection,
@@ -20,6 +21,7 @@ from rocdoctor.tui.findings.findings_list import (
     state_counts,
 )
 from rocdoctor.tui.findings.machine_parts import AREAS, OTHER, area_of
+from rocdoctor.tui.look import Look
 from tests.golden.replay import judged, our_checks
 from tests.tui.findings.finding_kit import BROKEN, diagnosis_of, every_machine, failed
 
@@ -132,7 +134,9 @@ def test_the_findings_of_one_gpu_are_those_that_name_it() -> None:
         return [row.check for one in filtered(found, Filter(subject=subject), TITLES) for row in one.rows]
 
     assert left(gpus[0]) == ["hot"]
-    assert left(Subject("gpu", 0)) == []
+    gone = Subject("gpu", 0)
+    assert left(gone) == []
+    assert gone.label in no_rows(Look(diagnosis=diagnosis_of([])), Filter(subject=gone), False).plain
 
 
 def test_rows_beside_the_findings_are_in_sight_whatever_their_state_but_keep_to_the_other_filters() -> None:

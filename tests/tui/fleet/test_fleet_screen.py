@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rocdoctor.fleet.classes import NodeClass
 from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict, Reason
@@ -71,6 +72,14 @@ def test_beside_a_row_stands_why_and_the_command_that_goes_on() -> None:
     assert "fleet apply" not in "\n".join(lines(beside(_FOUND, by_words["n4"], "/a"), 100))
     about_all = "\n".join(lines(beside(_FOUND, by_words["VBIOS"], "/a"), 100))
     assert "4 of 10 nodes" in about_all and "fleet why" not in about_all
+
+
+def test_nodes_to_measure_again_are_listed_though_nothing_speaks_against_them() -> None:
+    found = replace(_FOUND, look_again=("n7", "n8"))
+    heading, row = entries(found)[-2:]
+    assert heading.is_heading and not row.is_heading and not row.opens
+    assert "n[7-8]" in row.words
+    assert "--with-figures" in "\n".join(lines(beside(found, row, "/a"), 100))
 
 
 def test_what_a_node_says_drives_no_terminal() -> None:
