@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.widgets import Input, OptionList, Static
@@ -21,6 +22,32 @@ class _Below(App[None]):
     def compose(self) -> ComposeResult:
         yield Static("head")
         yield Options(*(str(at) for at in range(20)))
+
+
+def test_a_click_goes_to_a_row_and_one_more_is_enter() -> None:
+    class Chosen(App[None]):
+        chosen: ClassVar[list[int]] = []
+
+        def compose(self) -> ComposeResult:
+            options = Options("zero", "one", "two")
+            options.moves_first = True
+            yield options
+
+        def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+            self.chosen.append(event.option_index)
+
+    async def clicks() -> tuple[int | None, list[int], list[int]]:
+        app = Chosen()
+        async with app.run_test(size=(40, 12)) as pilot:
+            options = app.query_one(OptionList)
+            await pilot.click(options, offset=(4, 2))
+            await seen(pilot)
+            before = [*app.chosen]
+            await pilot.click(options, offset=(4, 2))
+            await seen(pilot)
+            return options.highlighted, before, app.chosen
+
+    assert asyncio.run(clicks()) == (1, [], [1])
 
 
 def test_the_highlighted_option_stays_in_view_when_the_list_gets_less_room() -> None:

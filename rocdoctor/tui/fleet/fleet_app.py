@@ -20,14 +20,14 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.fleet.fleet_document import headline
 from rocdoctor.report.text import lines
 from rocdoctor.tui.background import Background, Call
-from rocdoctor.tui.fleet.fleet_rows import FleetEntry, beside, entries
+from rocdoctor.tui.fleet.fleet_rows import AGAIN, FleetEntry, beside, entries
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.key_line import KeyLine
 from rocdoctor.tui.widgets.options import SearchedOptions
 
 _WIDE = 120
-_COLOURS = {"drain": WRONG, "test": RISK, "watch": RISK, "unknown": UNKNOWN, "different": NOTE, "": NOTE}
+_COLOURS = {"drain": WRONG, "test": RISK, "watch": RISK, "unknown": UNKNOWN, "different": NOTE, AGAIN: NOTE, "": NOTE}
 
 
 class FleetApp(App[None]):
@@ -64,7 +64,9 @@ class FleetApp(App[None]):
         """The answer, the rows, what is known of one, the keys."""
         yield Static("", id="head", markup=False)
         with Container(id="both"):
-            yield SearchedOptions(id="nodes")
+            nodes = SearchedOptions(id="nodes")
+            nodes.moves_first = True
+            yield nodes
             with VerticalScroll(id="beside"):
                 yield FlowText(id="told")
         yield KeyLine(show_command_palette=False)

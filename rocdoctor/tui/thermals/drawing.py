@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
@@ -14,6 +14,7 @@ from rocdoctor.insight.gpus.gpu_health import telling
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
@@ -256,6 +257,12 @@ def cpu_line(cpu: CpuSensors, recorded: bool) -> Text:
         known.append(f"temperature unknown ({why})")
     text.append(", ".join(known))
     return text
+
+
+def no_finding(gpu: Gpu, verdicts: Iterable[Verdict]) -> str:
+    """What is said where nothing is found of a GPU: that is no proof where its verdicts are unknown."""
+    unknown = sum(one.state == "unknown" and one.subject == gpu.subject for one in verdicts)
+    return f"no finding of {gpu.label}" + (f"; {unknown} of its verdicts are unknown" if unknown else "")
 
 
 def no_events(views: Sequence[GpuNow]) -> Text:

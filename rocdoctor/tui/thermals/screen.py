@@ -33,6 +33,7 @@ from rocdoctor.tui.thermals.drawing import (
     event_lines,
     header,
     no_events,
+    no_finding,
     nothing_known,
     row,
     temperatures,
@@ -116,7 +117,9 @@ class ThermalsPage(Page):
         with Container(id="thermals"):
             yield Painted("Asking for temperatures.", id="rate")
             yield Painted(id="heads")
-            yield Options(id="gpus")
+            gpus = Options(id="gpus")
+            gpus.moves_first = True
+            yield gpus
             yield Painted(id="cpu")
             with Container(id="lower"):
                 yield FlowFrame(id="detail")
@@ -265,7 +268,7 @@ class ThermalsPage(Page):
         if any(one.finding is not None and one.subject == gpu.subject for one in diagnosis.verdicts):
             await self.rocdoctor.show_finding(gpu.subject)
         else:
-            self.notify(f"nothing is found of {gpu.label}", markup=False)
+            self.notify(no_finding(gpu, diagnosis.verdicts), markup=False)
 
     def _silence(self) -> dict[str, float]:
         """Who has not answered, and for how many seconds."""

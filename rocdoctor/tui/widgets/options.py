@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.events import Click
 from textual.widgets import OptionList
 
 from rocdoctor.tui.widgets.ask import Ask
@@ -20,6 +21,16 @@ class Options(OptionList):
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
+    moves_first = False
+    """A click goes to a row, as arrows do; only one on the row of the cursor does what Enter does."""
+
+    def on_click(self, event: Click) -> None:
+        """Textual's own list takes each click for Enter."""
+        clicked = event.style.meta.get("option")
+        if self.moves_first and clicked is not None and clicked != self.highlighted:
+            event.prevent_default()
+            if not self.get_option_at_index(clicked).disabled:
+                self.highlighted = clicked
 
     def on_resize(self) -> None:
         """Scroll once the new size is laid out."""

@@ -15,6 +15,7 @@ from rocdoctor.collect import collect
 from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Fan, Gpu, Power, Temperature
+from rocdoctor.model.finding import Verdict
 from rocdoctor.train.smoke.figures.sampler import reading_of
 from rocdoctor.tui.style import RISK, WRONG
 from rocdoctor.tui.thermals.drawing import (
@@ -25,6 +26,7 @@ from rocdoctor.tui.thermals.drawing import (
     event_lines,
     header,
     no_events,
+    no_finding,
     nothing_known,
     row,
     state,
@@ -302,3 +304,12 @@ def test_a_gpu_without_any_sensor_is_one_sentence_and_one_value_is_enough_for_th
     others = (amd_gpu(3, busy_percent=7), amd_gpu(3, runtime_status="suspended"))
     assert nothing_known(GpuNow(amd_gpu(3))) and not any(nothing_known(GpuNow(one)) for one in others)
     assert not nothing_known(GpuNow(amd_gpu(3), silent_s=3.0))
+
+
+def test_that_nothing_is_found_of_a_gpu_is_not_all_where_its_verdicts_are_unknown() -> None:
+    gpu, other = card(), replace(card(), index=5)
+    known = [Verdict("a", gpu.subject, "pass"), Verdict("b", other.subject, "unknown", why="not asked")]
+    assert no_finding(gpu, known) == f"no finding of {gpu.label}"
+    assert no_finding(gpu, [*known, Verdict("c", gpu.subject, "unknown", why="not asked")]).endswith(
+        "; 1 of its verdicts are unknown"
+    )
