@@ -170,7 +170,8 @@ class Lines(Rows):
         if at is None:
             return False
         self._step = at
-        self.scroll_to(y=max(0, at - self.scrollable_content_region.height // 2), animate=False)
+        middle = max(0, at - self.scrollable_content_region.height // 2)
+        self.scroll_to(y=middle, animate=False, force=True)  # its bar may not be there yet
         return True
 
     def on_resize(self, event: Resize) -> None:
