@@ -237,15 +237,14 @@ class RocdoctorApp(Session):
         self._again_look = Background(self, work, lambda found: self._saw_again(*found), failed)
 
     def _saw_again(self, host: Host, look: Look, changes: tuple[SeenChange, ...]) -> None:
-        from rocdoctor.tui.live import same_verdicts, with_values
+        from rocdoctor.tui.live import same_look, with_values
 
         self._again_look = None
-        before = self.look.diagnosis
-        if look.diagnosis is None or before is None or self.look.busy or self._work_held():
+        if look.diagnosis is None or self.look.diagnosis is None or self.look.busy or self._work_held():
             return  # a run that began meanwhile goes on with this host
         self._tell(changes)
         self.since = self.since or time.time()
-        if same_verdicts(before, look.diagnosis):
+        if same_look(self.look, look):
             self.look = with_values(self.look, look)
             return
         self._asks_anew(host)

@@ -24,7 +24,7 @@ EVERY_S = 15.0
 # Values of the moment: sensors, the clock, memory in use (of this process too).
 _PASSING = regex(
     r"/hwmon\d+/\w+_(?:input|average)$|/(?:gpu_busy_percent|gpu_metrics|mem_info_\w+_used|pp_dpm_\w+|scaling_cur_freq)$"
-    r"|/proc/(?:uptime|loadavg|meminfo|self/status|pressure/\w+)$|^holders "
+    r"|/proc/(?:uptime|loadavg|meminfo|self/status|pressure/\w+)$|/node\d+/meminfo$|^holders "
 )
 _GPUS = SameAnswers()
 _QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well
@@ -95,6 +95,12 @@ def _sensors_alone(known: Mapping[str, Answer], now: Mapping[str, Answer]) -> bo
 def same_verdicts(before: Diagnosis, now: Diagnosis) -> bool:
     """Whether all is judged as it was."""
     return before.verdicts == now.verdicts or [*map(_said, before.verdicts)] == [*map(_said, now.verdicts)]
+
+
+def same_look(before: Look, now: Look) -> bool:
+    """Whether all is judged as it was, and the same is left to set up: the plan reads facts that no check judges."""
+    known, seen = before.diagnosis, now.diagnosis
+    return known is not None and seen is not None and same_verdicts(known, seen) and before.setup == now.setup
 
 
 def _said(verdict: Verdict) -> tuple[object, ...]:

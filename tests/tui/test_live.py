@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.live import KeptHost, watched
+from rocdoctor.tui.live import KeptHost, _sensors_alone, watched
 from rocdoctor.tui.overview.screen import OverviewPage
 from tests.tui.kit import driven, seen, shown, until
 from tests.tui.smoke.smoke_kit import cpu_run, failed, passed
@@ -81,6 +82,10 @@ def test_other_values_alone_change_the_line_of_a_gpu_and_nothing_else(said: list
         await until(pilot, lambda: "89/105" in shown(app))
         assert app.look.diagnosis is before, "other screens need not begin anew"
         assert said == []
+        plan = app.look.setup
+        assert plan is not None
+        app._saw_again(app.host, replace(app.look, setup=replace(plan, steps=plan.steps[:-1])), ())
+        assert app.look.setup is not plan, "a step that no check judges was done"
 
     driven(host, drive, WIDE)
 
@@ -99,6 +104,14 @@ def test_asking_again_keeps_what_is_known_until_it_is_known_anew() -> None:
         assert not app.screen.query_one("#body").has_class("renewing")
 
     driven(host, drive, WIDE)
+
+
+@pytest.mark.parametrize(
+    ("question", "passing"), [("read /sys/devices/system/node/node0/meminfo", True), ("read /etc/os-release", False)]
+)
+def test_memory_in_use_is_a_value_of_the_moment(question: str, passing: bool) -> None:
+    was, now = Answer(question, "ok", b"MemFree: 1 kB"), Answer(question, "ok", b"MemFree: 2 kB")
+    assert _sensors_alone({question: was}, {question: now}) == passing
 
 
 def test_nothing_is_asked_while_the_first_answers_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
