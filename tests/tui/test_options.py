@@ -10,7 +10,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from rocdoctor.tui.widgets.ask import Ask
-from rocdoctor.tui.widgets.options import Options, SearchedOptions
+from rocdoctor.tui.widgets.options import Options, RowOptions, SearchedOptions
 from tests.tui.kit import seen
 
 
@@ -29,9 +29,7 @@ def test_a_click_goes_to_a_row_and_one_more_is_enter() -> None:
         chosen: ClassVar[list[int]] = []
 
         def compose(self) -> ComposeResult:
-            options = Options("zero", "one", "two")
-            options.moves_first = True
-            yield options
+            yield RowOptions("zero", "one", "two")
 
         def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
             self.chosen.append(event.option_index)

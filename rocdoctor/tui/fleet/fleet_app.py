@@ -24,7 +24,7 @@ from rocdoctor.tui.fleet.fleet_rows import AGAIN, FleetEntry, beside, entries
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.key_line import KeyLine
-from rocdoctor.tui.widgets.options import SearchedOptions
+from rocdoctor.tui.widgets.options import SearchedRowOptions
 
 _WIDE = 120
 _COLOURS = {"drain": WRONG, "test": RISK, "watch": RISK, "unknown": UNKNOWN, "different": NOTE, AGAIN: NOTE, "": NOTE}
@@ -64,9 +64,7 @@ class FleetApp(App[None]):
         """The answer, the rows, what is known of one, the keys."""
         yield Static("", id="head", markup=False)
         with Container(id="both"):
-            nodes = SearchedOptions(id="nodes")
-            nodes.moves_first = True
-            yield nodes
+            yield SearchedRowOptions(id="nodes")
             with VerticalScroll(id="beside"):
                 yield FlowText(id="told")
         yield KeyLine(show_command_palette=False)

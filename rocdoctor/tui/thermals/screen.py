@@ -50,7 +50,7 @@ from rocdoctor.tui.thermals.live_values import (
 )
 from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
 from rocdoctor.tui.widgets.flow import FlowFrame
-from rocdoctor.tui.widgets.options import Options
+from rocdoctor.tui.widgets.options import RowOptions
 from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.write_files import NewFile, ask_and_store
 
@@ -117,9 +117,7 @@ class ThermalsPage(Page):
         with Container(id="thermals"):
             yield Painted("Asking for temperatures.", id="rate")
             yield Painted(id="heads")
-            gpus = Options(id="gpus")
-            gpus.moves_first = True
-            yield gpus
+            yield RowOptions(id="gpus")
             yield Painted(id="cpu")
             with Container(id="lower"):
                 yield FlowFrame(id="detail")

@@ -21,20 +21,22 @@ class Options(OptionList):
         Binding("j", "cursor_down", "Down", show=False),
         Binding("k", "cursor_up", "Up", show=False),
     ]
-    moves_first = False
-    """A click goes to a row, as arrows do; only one on the row of the cursor does what Enter does."""
-
-    def on_click(self, event: Click) -> None:
-        """Textual's own list takes each click for Enter."""
-        clicked = event.style.meta.get("option")
-        if self.moves_first and clicked is not None and clicked != self.highlighted:
-            event.prevent_default()
-            if not self.get_option_at_index(clicked).disabled:
-                self.highlighted = clicked
 
     def on_resize(self) -> None:
         """Scroll once the new size is laid out."""
         self.call_after_refresh(self.scroll_to_highlight)
+
+
+class RowOptions(Options):
+    """A list where a click goes to a row, as arrows do, and only one on the row of the cursor does what Enter does."""
+
+    def on_click(self, event: Click) -> None:
+        """Textual's own list takes each click for Enter."""
+        clicked = event.style.meta.get("option")
+        if clicked is not None and clicked != self.highlighted:
+            event.prevent_default()
+            if not self.get_option_at_index(clicked).disabled:
+                self.highlighted = clicked
 
 
 class SearchedOptions(Options):
@@ -69,3 +71,7 @@ class SearchedOptions(Options):
                 self.highlighted = at
                 return True
         return False
+
+
+class SearchedRowOptions(SearchedOptions, RowOptions):
+    """A list with a search, where a click goes to a row."""
