@@ -8,7 +8,8 @@ mountinfo has another one (bugzilla.redhat.com, 711881; read 2026-11-28).
 
 mount(8) lets users mount what fstab marks so, with nosuid unless it says suid: of ``user`` it notes who did, of
 ``users``, ``owner`` and ``group`` nothing (util-linux/util-linux libmount/src/optmap.c and context_mount.c, read
-2026-11-28). Of these only what root does not mount at its start (``noauto``) is taken for a user's.
+2026-11-28). It notes that behind the mount, and who started it can end it between the two (tried with util-linux 2.38,
+2026-11-28). Where nothing is noted, only what root does not mount at its start (``noauto``) is taken for a user's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import re
 import select
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TextIO, TypeAlias
@@ -39,7 +40,7 @@ _SERVED = regex(
 _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
 _ESCAPE = regex(r"\\([0-7]{3})")
 _LOGINS = ("cifs", "smb3", "smbfs")  # there user= may be the login at the server
-_FOR_ALL = frozenset(("users", "owner", "group"))
+_FOR_USERS = frozenset(("user", "users", "owner", "group"))
 _MOST_SIGNS = 1 << 20
 _NUMBER = regex(rb"^mnt_id:\s*([0-9]{1,19})$", re.MULTILINE)
 
@@ -95,13 +96,27 @@ def allowed_by_fstab(utab: str, fstab: str) -> dict[str, tuple[int, str]]:
     for line in fstab.split("\n"):
         words = line.split()
         options = words[3].split(",") if len(words) > 3 and not line.lstrip().startswith("#") else ()
-        if "noauto" in options and _FOR_ALL.intersection(options):
+        if "noauto" in options and _FOR_USERS.intersection(options):
             found[_plain(words[1]).rstrip("/")] = SOMEBODY, "" if "suid" in options else "nosuid"
     for line in utab.split("\n"):
         fields = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
-        name = next((one[5:] for one in fields.get("OPTS", "").split(",") if one.startswith("user=")), "")
-        if name and "TARGET" in fields:
-            found[_plain(fields["TARGET"])] = _uid_of(name), ""
+        options, target = fields.get("OPTS", "").split(","), _plain(fields.get("TARGET", ""))
+        name = next((one[5:] for one in options if one.startswith("user=")), "")
+        if name and target:
+            found[target] = _uid_of(name), ""
+        elif "user" in options:  # without a name: by root
+            found.pop(target, None)
+    return found
+
+
+def _at_points(allowed: _Allowed, points: Collection[str]) -> _Allowed:
+    """The same, with the place that links in fstab lead to; what is mounted is not looked at, since it may hang."""
+    found = dict(allowed)
+    for point, how in allowed.items():
+        folder, name = os.path.split(point)
+        if point not in points and os.path.isabs(point):
+            place = os.path.join(os.path.realpath(folder), name)
+            found.setdefault(place if place in points else os.path.realpath(place), how)
     return found
 
 
@@ -125,7 +140,9 @@ def mounted_by_users(mountinfo: str, allowed: _Allowed = MappingProxyType({})) -
     ``allowed_by_fstab``.
     """
     found: dict[int, int] = {}
-    for one in _mounts(mountinfo):
+    mounts = list(_mounts(mountinfo))
+    allowed = _at_points(allowed, {one.point for one in mounts})
+    for one in mounts:
         user = _USER.search(one.of_kind) if _FUSE.match(one.kind) else None
         if one.point == "/":
             found[one.device] = 0

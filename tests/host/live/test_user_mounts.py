@@ -107,6 +107,24 @@ def test_nothing_is_read_that_may_not_answer(tmp_path: Path) -> None:
         assert mounts.user(_status(os.makedev(8, 9)), "/") == user
 
 
+def test_who_ends_mount_before_it_notes_his_name_gains_nothing() -> None:
+    """Tried: killed between mount(2) and its line in utab, nothing tells the user's mount from one of root."""
+    fstab, line = "d /mnt/x ext4 noauto,user,exec\n", "50 21 8:9 / /mnt/x rw,nosuid - ext4 d rw\n"
+    assert mounted_by_users(line, allowed_by_fstab("", fstab)) == {os.makedev(8, 9): SOMEBODY}
+    by_root = "SRC=d TARGET=/mnt/x ROOT=/ OPTS=user\n"
+    assert mounted_by_users(line, allowed_by_fstab(by_root, fstab)) == {}
+
+
+def test_links_in_fstab_lead_to_the_mount_point(tmp_path: Path) -> None:
+    for link, to in (("folder", "real"), ("disk", "real/disk")):
+        (tmp_path / link).symlink_to(to)
+    (tmp_path / "real" / "disk").mkdir(parents=True)
+    line = f"50 21 8:9 / {tmp_path.resolve()}/real/disk rw,nosuid - ext4 d rw\n"
+    for place in ("folder/disk", "disk", "real/disk"):
+        allowed = allowed_by_fstab("", f"d {tmp_path}/{place} ext4 noauto,users\n")
+        assert mounted_by_users(line, allowed) == {os.makedev(8, 9): SOMEBODY}
+
+
 def test_what_everything_is_on_is_nobodys_in_particular() -> None:
     """A rootless container: the file system of its root folder is a program of the user whose container it is."""
     line = "1 0 0:50 / / rw - fuse.fuse-overlayfs o rw,user_id=1000,group_id=1000,default_permissions\n"
