@@ -1,56 +1,103 @@
 """Locks of extensions whose build was ended with its run: left in the cache, the user's next job waits for ever.
 
 torch locks the folder of an extension by a file that must not be there yet, keeps it open, and removes it when the
-build has ended (torch/utils/file_baton.py and cpp_extension.py of torch 2.13.0, read 2026-11-28).
+build has ended (torch/utils/file_baton.py and cpp_extension.py of torch 2.13.0, read 2026-11-28). A home folder may be
+shared by nodes and containers, where nobody sees who has a lock open: only what a process of this run was seen to have
+open is removed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 _VARIABLE, _BELOW_CACHES = "TORCH_EXTENSIONS_DIR", "torch_extensions"
-_DEPTHS = ("*/lock", "*/*/lock")  # with and without a folder for each Python and kind of GPU
+_NAME = "lock"
+_DEPTHS = (f"*/{_NAME}", f"*/*/{_NAME}")  # with and without a folder for each Python and kind of GPU
+_File = tuple[int, int, int]  # device, inode, and when it was made: numbers of inodes come again
 
 
-def release_abandoned(variables: Mapping[str, str], since_s: float) -> list[Path]:
-    """Remove locks that came at ``since_s`` (seconds of the epoch) or later and that no process has open."""
-    caches = variables.get("XDG_CACHE_HOME") or os.path.join(variables.get("HOME", ""), ".cache")
-    root = Path(variables.get(_VARIABLE) or os.path.join(caches, _BELOW_CACHES))
-    fresh = {}
-    with contextlib.suppress(OSError):
-        for path in (one for depth in _DEPTHS for one in root.glob(depth)):
-            told = path.lstat()
-            if told.st_mtime >= since_s and told.st_uid == os.getuid():
-                fresh[told.st_dev, told.st_ino] = path
-    if not fresh:
-        return []
-    for held in _open_files():
-        fresh.pop(held, None)
-    for path in fresh.values():
-        path.unlink(missing_ok=True)
-    return [*fresh.values()]
+class BuildLocks:
+    """The locks of one run; ``variables`` is its environment, ``ours`` finds its processes."""
+
+    def __init__(self, variables: Mapping[str, str], ours: Callable[[], Collection[int]]) -> None:
+        home = variables.get("HOME", "")
+        caches = variables.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
+        self._root = Path(variables.get(_VARIABLE) or os.path.join(caches, _BELOW_CACHES))
+        self._ours = ours
+        self._seen: dict[_File, Path] = {}
+        self.released: list[Path] = []
+
+    def look(self) -> None:
+        """Note which locks the processes of the run have open now; without any lock that costs next to nothing."""
+        there = dict(self._files())
+        if not there.keys() - self._seen.keys():
+            return
+        for pid in self._ours():
+            self._seen.update({one: there[one] for one in _open_files(pid) & there.keys()})
+
+    def release(self) -> None:
+        """Remove those that were noted and are still there, once no process has them open."""
+        with contextlib.suppress(OSError):
+            left = {one: path for one, path in self._files() if one in self._seen}
+            for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if left else ():
+                for held in _open_files(pid) & left.keys():
+                    del left[held]
+            for one, path in left.items():
+                if _remove(path, one):
+                    self.released.append(path)
+
+    def _files(self) -> Iterator[tuple[_File, Path]]:
+        if not self._root.is_absolute():
+            return
+        with contextlib.suppress(OSError):
+            for path in (one for depth in _DEPTHS for one in self._root.glob(depth)):
+                with contextlib.suppress(OSError):
+                    told = path.lstat()
+                    if stat.S_ISREG(told.st_mode) and told.st_uid == os.getuid():
+                        yield _file(told), path
 
 
-def still_building(released: Sequence[Path], late: bool) -> str:
+def still_building(released: Collection[Path], late: bool) -> str:
     """What such a lock tells of a launch that ran into its deadline; nothing without one."""
     if not released or not late:
         return ""
+    folder = next(iter(released)).parent
     return (
-        f"an extension was still being compiled in {released[0].parent} when the deadline passed. Run it again on a "
-        "less busy machine, or give more time with --deadline"
+        f"an extension was still being compiled in {folder} when the deadline passed. Run it again on a less busy "
+        "machine, or give more time with --deadline"
     )
 
 
-def _open_files() -> set[tuple[int, int]]:
-    """(device, inode) of what this user's processes have open."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*/fd"):
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(folder):
-                with contextlib.suppress(OSError):
-                    told = entry.stat()
-                    found.add((told.st_dev, told.st_ino))
+def _file(told: os.stat_result) -> _File:
+    return told.st_dev, told.st_ino, told.st_ctime_ns  # nobody writes to a lock
+
+
+def _remove(path: Path, file: _File) -> bool:
+    """Remove the file, unless there is another one in its place by now."""
+    with contextlib.suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            told = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+            if _file(told) == file:
+                os.unlink(path.name, dir_fd=folder)
+                return True
+        finally:
+            os.close(folder)
+    return False
+
+
+def _open_files(pid: int) -> set[_File]:
+    """The locks that a process of this user has open; no file of others is touched: it may hang."""
+    found: set[_File] = set()
+    with contextlib.suppress(OSError):
+        if os.stat(f"/proc/{pid}").st_uid != os.getuid():
+            return found
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.path.basename(os.readlink(entry.path)) == _NAME:
+                    found.add(_file(entry.stat()))
     return found

@@ -22,7 +22,7 @@ from pathlib import Path
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run.build_locks import release_abandoned, still_building
+from rocdoctor.train.smoke.run.build_locks import BuildLocks, still_building
 from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord, wait_of_ranks_s
@@ -71,18 +71,21 @@ def launch(mode: Mode, place: LaunchPlace, told: Told | None = None) -> ModeResu
     if why:
         return _said(mode.name, "not-applicable", why, place.world)
     folder = Path(private_folder("rocdoctor-launch-"))
-    mark, began_s = secrets.token_hex(8), time.time()
+    mark = secrets.token_hex(8)
+    locks = BuildLocks(place.surroundings, lambda: marked(mark))
     try:
         plan = _prepare(mode, how, place, folder)
         command = how.command(plan)
-        seen = _Watch(mode.name, how, place, folder, mark, told).over(command)
-        building = still_building(release_abandoned(place.surroundings, began_s), seen.status is None)
+        seen = _Watch(mode.name, how, place, folder, mark, told, locks).over(command)
+        locks.release()
+        building = still_building(locks.released, seen.status is None)
         found = _verdict(mode.name, place, folder, seen, building)
     except OSError as error:
         found = _said(mode.name, "crashed", f"the launcher cannot be started: {error}", place.world, "configuration")
     finally:
+        locks.look()
         sweep(mark)
-        release_abandoned(place.surroundings, began_s)
+        locks.release()
         shutil.rmtree(folder, ignore_errors=True)
     return replace(found, facts={**found.facts, **({"versions": versions} if versions else {})})
 
@@ -136,10 +139,17 @@ class _Watch:
     """One launch, from the start of the launcher until nothing of it is left to wait for."""
 
     def __init__(
-        self, name: str, launch: Launch, place: LaunchPlace, folder: Path, mark: str, told: Told | None
+        self,
+        name: str,
+        launch: Launch,
+        place: LaunchPlace,
+        folder: Path,
+        mark: str,
+        told: Told | None,
+        locks: BuildLocks,
     ) -> None:
         self._name, self._launch, self._place, self._folder, self._mark = name, launch, place, folder, mark
-        self._tell = told
+        self._tell, self._locks = told, locks
         self._told: set[int] = set()
 
     def over(self, command: Sequence[str]) -> SeenLaunch:
@@ -163,6 +173,7 @@ class _Watch:
         seen = look(self._folder, self._launch.restarts)
         seen.status, seen.wall_s = launcher.poll(), time.monotonic() - began
         self._ask_silent(seen)
+        self._locks.look()
         sweep(self._mark)
         with contextlib.suppress(subprocess.TimeoutExpired):
             launcher.wait(2.0)
@@ -177,6 +188,7 @@ class _Watch:
             if time.monotonic() - looked >= _LOOK_S:
                 before_s, looked = starved.extra_s, time.monotonic()
                 starved.look([0])
+                self._locks.look()
                 deadline += starved.extra_s - before_s
             seen = look(self._folder, self._launch.restarts)
             for rank, one in seen.ranks.items():

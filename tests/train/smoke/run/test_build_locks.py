@@ -5,24 +5,47 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run.build_locks import release_abandoned, still_building
+from rocdoctor.train.smoke.run import build_locks
+from rocdoctor.train.smoke.run.build_locks import BuildLocks, still_building
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 
 
-def test_only_locks_that_came_meanwhile_and_that_nobody_holds_are_removed(tmp_path: Path) -> None:
+def test_only_locks_that_a_process_of_the_run_had_open_are_removed(tmp_path: Path) -> None:
     root = tmp_path / ".cache" / "torch_extensions"
-    left, held, older = (root / "py311_cpu" / name / "lock" for name in ("left", "held", "older"))
-    for one in (left, held, older):
+    left, held, elsewhere = (root / "py311_cpu" / name / "lock" for name in ("left", "held", "elsewhere"))
+    for one in (left, held, elsewhere):  # the last of a job on another node, whose home folder this is too
         one.parent.mkdir(parents=True)
         one.touch()
-        os.utime(one, (2000.0, 2000.0))
-    os.utime(older, (900.0, 900.0))
+    (root / "strange" / "lock").mkdir(parents=True)
+    locks = BuildLocks({"HOME": str(tmp_path)}, lambda: [os.getpid()])
     with held.open():
-        assert release_abandoned({"HOME": str(tmp_path)}, 1000.0) == [left]
-    assert [one.exists() for one in (left, held, older)] == [False, True, True]
-    assert release_abandoned({"HOME": "/", "TORCH_EXTENSIONS_DIR": str(root / "py311_cpu")}, 1000.0) == [held]
-    assert release_abandoned({"HOME": str(tmp_path / "nowhere")}, 1000.0) == []
+        with left.open():
+            locks.look()
+        locks.release()
+        assert [one.exists() for one in (left, held, elsewhere)] == [False, True, True]
+    held.rename(tmp_path / "kept")  # what is in its place now is another build's
+    held.touch()
+    locks.release()
+    assert locks.released == [left]
+    assert held.exists()
+
+
+def test_no_lock_is_looked_for_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    (tmp_path / "shm").mkdir()
+    locks = BuildLocks({"HOME": "/", "TORCH_EXTENSIONS_DIR": str(tmp_path)}, lambda: asked)
+    monkeypatch.setattr(build_locks, "_open_files", asked.append)
+    locks.look()
+    locks.release()
+    assert asked == []
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".cache" / "torch_extensions" / "shm").mkdir(parents=True)
+    (tmp_path / ".cache" / "torch_extensions" / "shm" / "lock").touch()
+    BuildLocks({}, lambda: asked).look()  # no home folder is no working directory
+    assert asked == []
 
 
 def test_a_deadline_that_passed_while_an_extension_was_built_is_nobodys_fault() -> None:

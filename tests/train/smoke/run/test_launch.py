@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.train.smoke.run import launch as launching
+from rocdoctor.train.smoke.run.build_locks import BuildLocks
 from rocdoctor.train.smoke.run.launch_files import look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.worker import board
@@ -180,6 +181,6 @@ def test_time_without_a_processor_does_not_count_for_a_launch(
     monkeypatch.setattr(launching, "Starved", Short)
     monkeypatch.setattr(launching, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
     place = launching.LaunchPlace("", {}, 2, "gloo", "cpu", 10.0)
-    watch: Any = launching._Watch("elastic", Launch(lambda _: []), place, tmp_path, "", None)
+    watch: Any = launching._Watch("elastic", Launch(lambda _: []), place, tmp_path, "", None, BuildLocks({}, list))
     watch._wait(SimpleNamespace(pid=7, poll=poll), 20.0)
     assert (seen["polls"] == 40) is ends
