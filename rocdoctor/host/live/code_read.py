@@ -46,6 +46,8 @@ _OF_SLURM = ("scontrol", "sinfo", "squeue", "srun")
 _OF_ANSIBLE = ("ansible-playbook",)
 # ProxyCommand and Include: ssh_config(5) of OpenSSH 9.2 (read 2026-11-28). Engines start ssh themselves.
 _OF_SSH = ("/etc/ssh", "/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d", "/etc/ssh/ssh_config.d/*")
+# Beside the inventory lie files of variables, which hold templates: these may call programs.
+_ANSIBLE_SETTINGS = ("/etc/ansible/*", "/etc/ansible/*_vars/*", "/etc/ansible/*_vars/*/*")
 _ALSO = {
     # sourced by bash: read_conf and read_framework_conf of the script (github.com/dell/dkms, read 2026-11-24)
     "dkms": ("/etc/dkms/*", "/etc/dkms/*/*", "/var/lib/dkms/*/*/source/dkms.conf"),
@@ -55,13 +57,13 @@ _ALSO = {
     **dict.fromkeys(_OF_SLURM, ("/etc/slurm/*", "/etc/slurm-llnl/*", "/run/slurm/conf/*")),
     # Where the settings are, and plug-ins lie: the page "Ansible Configuration Settings" of ansible-core 2.19
     # (docs.ansible.com, read 2026-11-28).
-    **dict.fromkeys(_OF_ANSIBLE, ("/etc/ansible", "/etc/ansible/*", "/usr/share/ansible/*/*/*", *_OF_SSH)),
+    **dict.fromkeys(_OF_ANSIBLE, ("/etc/ansible", *_ANSIBLE_SETTINGS, "/usr/share/ansible/*/*/*", *_OF_SSH)),
     # Upcalls of groups are shell: groups.conf(5) of ClusterShell 1.8 (manpages.ubuntu.com, read 2026-11-28).
     "clush": ("/etc/clustershell", "/etc/clustershell/*", "/etc/clustershell/*/*", *_OF_SSH),
     "pdsh": ("/etc/pdsh", "/usr/lib*/pdsh/*", "/usr/lib/*/pdsh/*", *_OF_SSH),
     "ssh": _OF_SSH,
 }
-_NAMING = (*_OF_SLURM, *_OF_ANSIBLE)
+_NAMING = (*_OF_SLURM, *_OF_ANSIBLE, "clush", "pdsh", "ssh")
 # A script starts a script that starts a script: what those below start counts no more.
 _MOST_DEEP, _MOST_READERS = 3, 5
 _NO_SIGNS = frozenset("\"'\\$")  # which env -S takes for more than signs
@@ -106,7 +108,7 @@ class CodeReader:
         for pattern in _ALSO.get(name, ()):
             for place in glob.glob(pattern):
                 yield place
-                yield from code_of(place) if name in _NAMING else ()
+                yield from code_of(place) if name in _NAMING and not place.endswith(".so") else ()
         if (words := first_line(path)) is None:
             yield from self._libraries.weak_of(path)
         elif not weak:  # else others choose its words, and how long they keep us

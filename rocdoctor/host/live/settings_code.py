@@ -1,4 +1,4 @@
-"""The code that settings name: plug-ins of Slurm and Ansible, programs that log kubectl in."""
+"""The code that settings name: plug-ins of Slurm and Ansible, commands of ssh and clush, what logs kubectl in."""
 
 from __future__ import annotations
 
@@ -31,9 +31,15 @@ _ANSIBLE = regex(
     r"|\w{0,40}(?:_plugins|_password_file|connection_path|executable))[ \t]{0,40}[=:][ \t]{0,40}"
     r"([^\s#;][^\n#;]{0,4000})"
 )
-# Options of ssh and its like, which may name programs (ProxyCommand, -F).
-_ARGUMENTS = regex(r"(?im)^[ \t]{0,8}\w{0,40}_args[ \t]{0,40}[=:][ \t]{0,40}([^\n]{1,4000})")
-_ABSOLUTE = regex(r"(?<![\w.~%/-])/[^\s\"',;=]{1,4000}")
+# Lines of commands and of options of ssh: of ansible.cfg; of ssh_config (openssh/openssh-portable ssh_config.5); of
+# clush.conf and groups.conf (cea-hpc/clustershell 1.9.1, CLI/Config.py and NodeUtils.py; all read 2026-11-28).
+_ARGUMENTS = regex(
+    r"(?im)^[ \t]{0,40}(?:(?:\w{0,40}_args|vault_identity_list|(?:ssh|scp|rsh|rcp)_(?:path|options)|confdir|autodir"
+    r"|map|all|list|reverse)[ \t]{0,40}[=:]"
+    r"|(?:ProxyCommand|KnownHostsCommand|LocalCommand|PKCS11Provider|SecurityKeyProvider|XAuthLocation)[ \t=]"
+    r"|Match[ \t][^\n]{0,400}\bexec[ \t=])[ \t]{0,40}([^\n]{1,4000})"
+)
+_ABSOLUTE = regex(r"(?:(?<![\w.~%/-])|(?<=-F))/[\w.][^\s\"',;=]{0,4000}")
 _WEAK = partial(weak, missing_ok=True)
 _COMMAND = regex(r"[\"']?\bcommand[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
 

@@ -291,6 +291,7 @@ def test_configuration_that_is_code_counts(shared: Path, monkeypatch: pytest.Mon
     [
         ("ansible-playbook", "etc/ansible/ansible.cfg"),
         ("ansible-playbook", "usr/share/ansible/plugins/callback/x.py"),
+        ("ansible-playbook", "etc/ansible/group_vars/all/x.yml"),
         ("clush", "etc/clustershell/groups.conf.d/x.conf"),
         ("pdsh", "etc/ssh/ssh_config.d/x.conf"),
         ("srun", "etc/slurm/plugstack.conf"),
@@ -310,14 +311,22 @@ def test_settings_of_what_reaches_nodes_count(
     assert [one.path for one in CodeReader().weak(path)] == [str(conf)]
 
 
-def test_what_the_settings_of_ansible_name_counts(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("ansible-playbook", "[defaults]\ncallback_plugins = {}\n"),
+        ("ssh", "Host *\n  ProxyCommand {}/x.py %h %p\n"),
+        ("clush", "[local]\nmap: {}/x.py $GROUP\n"),
+    ],
+)
+def test_what_the_settings_name_counts(program: str, text: str, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     box = Box(shared / "box")
-    path = str(box.script("", name="bin/ansible-playbook"))
+    path = str(box.script("", name=f"bin/{program}"))
     plugins = box.theirs("elsewhere/plugins/x.py").parent
     os.chown(plugins, NOBODY, NOBODY)
-    conf = box.ours("ansible.cfg", f"[defaults]\ncallback_plugins = {plugins}\n")
-    monkeypatch.setitem(code_read._ALSO, "ansible-playbook", (str(conf),))
-    assert [one.path for one in CodeReader().weak(path)] == [str(plugins)]
+    conf = box.ours("settings", text.format(plugins))
+    monkeypatch.setitem(code_read._ALSO, program, (str(conf),))
+    assert str(plugins) in [one.path for one in CodeReader().weak(path)]
 
 
 def _cache(path: Path, *libraries: Path) -> str:
