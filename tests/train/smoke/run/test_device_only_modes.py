@@ -3,6 +3,7 @@ stands in for (no streams, no kernels of the GPU), and what they say where they 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun
 from rocdoctor.train.smoke.run.request import Request
+from rocdoctor.train.smoke.worker.modes import symmetric
 from tests.train.smoke import kit
 from tests.train.smoke.stand_in_kit import StandIn, gpus_of
 
@@ -35,6 +37,14 @@ def test_on_the_cpu_they_say_what_they_need(mode: str, words: str) -> None:
     result = kit.run(mode)
     assert (result.state, result.named) == ("not-applicable", ())
     assert words in result.message
+
+
+def test_sockets_for_handles_are_where_nobody_else_can_make_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    symmetric.keep_sockets_in("/" + "x" * 90)
+    assert os.environ["TMPDIR"] == "/tmp", "torch does not cut a name that is too long"
+    symmetric.keep_sockets_in("/tmp/rocdoctor-smoke-1/2")
+    assert os.environ["TMPDIR"] == "/tmp/rocdoctor-smoke-1/2"
 
 
 @pytest.mark.heavy

@@ -15,6 +15,7 @@ from ..tolerance import EXACT, Proof
 ORDER = 95
 _VALUES = 1 << 16  # for each rank: more than one block of threads
 _INNER, _ROWS, _COLUMNS = 64, 32, 48
+_MOST_FOLDER = 107 - len("/symm_mem-") - 10  # unix(7): the name of a socket has 107 bytes; a process id has up to 10
 # What torch says where its build or the driver has none (CUDASymmetricMemory.cu, SymmetricMemory.cpp).
 _LACKING = ("requires pytorch_c10_driver_api_supported", "does not support device type", "not supported")
 
@@ -37,7 +38,18 @@ def needs(context: Context) -> Any:
         for two in numbers:
             reached = one == two or torch.cuda.can_device_access_peer(one, two)
             context.need(reached, f"needs peer access: GPU {one} does not reach the memory of GPU {two}")
+    keep_sockets_in(context.folder)
     return found
+
+
+def keep_sockets_in(folder: str) -> None:
+    """From now on torch's sockets for handles are in a folder that is this user's alone.
+
+    They are TMPDIR/symm_mem-PID (CUDASymmetricMemoryUtils.cpp of torch, read 2026-11-28): in /tmp anybody may have made
+    one of that name. Too long a name is not cut there: what the user has stays then.
+    """
+    if len(os.fsencode(folder)) <= _MOST_FOLDER:
+        os.environ["TMPDIR"] = folder
 
 
 def allocate(context: Context, library: Any, count: int) -> tuple[Any, Any]:
