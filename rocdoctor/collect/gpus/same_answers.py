@@ -21,6 +21,7 @@ class SameAnswers:
 
         They are asked in the same order, up to the first other answer: a GPU that sleeps by now is asked no more.
         """
+        name = name, host.kind, host.origin  # what is made need not come from answers alone
         kept = self._kept.get(name)
         if kept is not None and all(same_answer(was, host.ask(question)) for question, was in kept[0].items()):
             return kept[1]  # type: ignore[no-any-return]

@@ -53,3 +53,10 @@ def test_a_gpu_that_has_fallen_asleep_is_asked_nothing_that_wakes_it() -> None:
     assert seen.made("gpu", host, _read) == "suspended"
     assert _HEAT not in host.asked
     assert not all_awake(host, {_STATE: b"suspended"}), "it slept then as well"
+
+
+def test_what_was_made_for_one_host_is_not_given_to_another() -> None:
+    seen = SameAnswers()
+    live, folder = _Gpu(), _Gpu()
+    folder.kind = "folder"
+    assert [seen.made("pci", one, lambda host: host.kind) for one in (live, folder)] == [live.kind, "folder"]
