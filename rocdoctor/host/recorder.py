@@ -52,8 +52,8 @@ class MaskedHost:
         if before is not None and same_answer(before[0], told):
             _, answer, learned = before
         else:
+            learned = masker.learned()  # first: another thread may teach it something meanwhile
             answer = mask_answer(told, masker)
-            learned = masker.learned()
         with self._lock:
             self._seen.setdefault(question, (told, answer, learned))
             self._learned.setdefault(question, learned)
@@ -62,9 +62,10 @@ class MaskedHost:
     def keep(self, answer: Answer) -> Answer:
         """Mask an answer that came another way, and keep it in place of an earlier one."""
         masker = self.masker
+        learned = masker.learned()
         masked = mask_answer(answer, masker)
         with self._lock:
-            self._learned[answer.question] = masker.learned()
+            self._learned[answer.question] = learned
             self._answers[answer.question] = masked
         return masked
 

@@ -99,3 +99,20 @@ def _user(masked: Answer) -> str:
     name = masked.text.split()[0]
     assert name != "alice"
     return name
+
+
+class _Taught(Masker):
+    """A masker that another thread teaches a name while it masks."""
+
+    def mask_text(self, text: str, question: str = "") -> str:
+        made = super().mask_text(text, question)
+        if "kestrel" in text:
+            self.learn(user="kestrel")
+        return made
+
+
+def test_what_another_thread_taught_meanwhile_is_masked_when_it_is_settled() -> None:
+    told = Answer("read /etc/motd", "ok", b"kestrel is away")
+    masked = MaskedHost(CaptureHost(Capture({}, "", {told.question: told}), "test"), _Taught())
+    assert masked.ask(told.question).text == "kestrel is away"
+    assert "kestrel" not in masked.settled(told.question).text
