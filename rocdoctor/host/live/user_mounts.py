@@ -20,7 +20,7 @@ import re
 import select
 import stat
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TextIO, TypeAlias
@@ -41,7 +41,7 @@ _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
 _ESCAPE = regex(r"\\([0-7]{3})")
 _LOGINS = ("cifs", "smb3", "smbfs")  # there user= may be the login at the server
 _FOR_USERS = frozenset(("user", "users", "owner", "group"))
-_MOST_SIGNS = 1 << 20
+_MOST_SIGNS, _MOST_LINKS = 1 << 20, 40
 _NUMBER = regex(rb"^mnt_id:\s*([0-9]{1,19})$", re.MULTILINE)
 
 
@@ -109,15 +109,41 @@ def allowed_by_fstab(utab: str, fstab: str) -> dict[str, tuple[int, str]]:
     return found
 
 
-def _at_points(allowed: _Allowed, points: Collection[str]) -> _Allowed:
-    """The same, with the place that links in fstab lead to; what is mounted is not looked at, since it may hang."""
+def _at_points(allowed: _Allowed, points: Mapping[str, str]) -> _Allowed:
+    """The same, with the place that links in fstab lead to; ``points``: kinds of file systems by their mount points."""
     found = dict(allowed)
     for point, how in allowed.items():
-        folder, name = os.path.split(point)
-        if point not in points and os.path.isabs(point):
-            place = os.path.join(os.path.realpath(folder), name)
-            found.setdefault(place if place in points else os.path.realpath(place), how)
+        if point not in points and os.path.isabs(point) and (place := _led_to(point, points)) is not None:
+            found.setdefault(place, how)
     return found
+
+
+def _led_to(path: str, points: Mapping[str, str]) -> str | None:
+    """Where links lead, as far as nothing is asked that may hang; a mount point is no link. None where they go on."""
+    rest, done, links = path.split("/")[::-1], "/", 0
+    while rest:
+        name = rest.pop()
+        if name == "..":
+            done = os.path.dirname(done)
+        if name in ("", ".", ".."):
+            continue
+        place = os.path.join(done, name)
+        if place in points:
+            done = place
+            continue
+        if may_hang(place, points):
+            return None
+        try:
+            link = os.readlink(place)
+        except OSError:
+            done = place
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return None
+        done = "/" if link.startswith("/") else done
+        rest += link.split("/")[::-1]
+    return done
 
 
 def _uid_of(name: str) -> int:
@@ -141,7 +167,7 @@ def mounted_by_users(mountinfo: str, allowed: _Allowed = MappingProxyType({})) -
     """
     found: dict[int, int] = {}
     mounts = list(_mounts(mountinfo))
-    allowed = _at_points(allowed, {one.point for one in mounts})
+    allowed = _at_points(allowed, {one.point: one.kind for one in mounts})
     for one in mounts:
         user = _USER.search(one.of_kind) if _FUSE.match(one.kind) else None
         if one.point == "/":

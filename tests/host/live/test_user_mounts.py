@@ -125,6 +125,22 @@ def test_links_in_fstab_lead_to_the_mount_point(tmp_path: Path) -> None:
         assert mounted_by_users(line, allowed) == {os.makedev(8, 9): SOMEBODY}
 
 
+def test_no_link_is_followed_to_what_may_hang(tmp_path: Path) -> None:
+    home = tmp_path.resolve()
+    (home / "real" / "disk").mkdir(parents=True)
+    (home / "link").symlink_to("real")
+    (home / "round").symlink_to("round")
+    disk = f"50 21 8:9 / {home}/real/disk rw,nosuid - ext4 d rw\n"
+    for kind, expected in (("nfs4", {}), ("ext4", {os.makedev(8, 9): SOMEBODY})):
+        lines = f"40 21 0:9 / {home}/real rw - {kind} d rw\n{disk}"
+        allowed = allowed_by_fstab(
+            "", f"d {home}/link/../link/disk ext4 noauto,users\nd {home}/round ext4 noauto,users\n"
+        )
+        assert mounted_by_users(lines, allowed) == {os.makedev(8, 9): SOMEBODY}, "a mount point is not looked at"
+        allowed = allowed_by_fstab("", f"d {home}/link/./x/../disk ext4 noauto,users\n")
+        assert mounted_by_users(lines, allowed) == expected, kind
+
+
 def test_what_everything_is_on_is_nobodys_in_particular() -> None:
     """A rootless container: the file system of its root folder is a program of the user whose container it is."""
     line = "1 0 0:50 / / rw - fuse.fuse-overlayfs o rw,user_id=1000,group_id=1000,default_permissions\n"
