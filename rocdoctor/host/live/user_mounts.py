@@ -250,10 +250,10 @@ class UserMounts:
             self._stream = told
             self._of = os.getpid()
         self._stream.seek(0)
-        told = self._stream.read()
-        points = {one.point: one.kind for one in _mounts(told)}
+        mountinfo = self._stream.read()
+        points = {one.point: one.kind for one in _mounts(mountinfo)}
         noted, listed = ("" if may_hang(path, points) else _text_of(path) for path in (self._utab, self._fstab))
-        self._told = _table(told, allowed_by_fstab(noted, listed))
+        self._told = _table(mountinfo, allowed_by_fstab(noted, listed))
 
 
 def may_hang(path: str, points: Mapping[str, str]) -> bool:
