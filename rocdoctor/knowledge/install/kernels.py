@@ -14,6 +14,8 @@ from rocdoctor.model.lazy_re import regex
 
 _BACKPORTS = regex(r"\.(?:el|amzn|azl|cm)\d|-default\b|uek")
 
+_64K = "+64k"
+
 
 @dataclass(frozen=True, slots=True)
 class KernelUpdate:
@@ -65,9 +67,11 @@ def _floor(gfx: str, distribution: str, version: str, kernel: str) -> Mapping[st
 
 
 def kernel_values(kernel: str) -> dict[str, str]:
-    """What a running kernel gives to steps: its release, and the ending of Debian's packages for its like."""
+    """What a running kernel gives to steps: its release, and the names of packages of its like on Debian and RHEL."""
     like = regex(r"\d-((?:cloud-|rt-)?(?:amd64|arm64))\Z").search(kernel)
-    return {"debkernel": like[1] if like else "amd64"} | ({"kernel": kernel} if kernel else {})
+    release = kernel.removesuffix(_64K)  # the packages of RHEL for pages of 64 KiB leave it out of their release
+    named = {"debkernel": like[1] if like else "amd64", "elkernel": "kernel-64k" if release != kernel else "kernel"}
+    return named | ({"kernel": release} if kernel else {})
 
 
 def modules_apart(kernel: str, key: str) -> bool:

@@ -147,6 +147,8 @@ def nvidia_driver(
         if pair is None:
             return Unknown(row["other"])
         row = {**row, "steps": [pair[0], *row["steps"]], "undo": [pair[1], *row["undo"]]}
+    if row is not None and needed in ("either", "open") and (swap := row.get(arch)):
+        row = {**row} | {part: [swap.get(one, one) for one in row[part]] for part in ("steps", "undo")}
     enough = row is not None and (
         row["branch"] is None or needed != "open" or row["branch"] >= table["blackwell"]["branch"]
     )
@@ -160,7 +162,7 @@ def nvidia_driver(
     # The archive's driver is the easier one, until its branch is at its end: then NVIDIA's own repository comes first.
     ended = ended_branch(row["branch"], today) if row is not None and row["branch"] else None
     # Of a GPU that nobody knows it is the safer one: the open module leaves those before Turing out.
-    if ended and vendors is not None and have and arch == "x86_64":
+    if ended and vendors is not None and have and arch in _processors(vendors):
         enough = False
     if row is not None and enough:
         why = f"{found.name} has the driver in its own archive."
@@ -181,7 +183,7 @@ def nvidia_driver(
     if old and row is None:
         need = f"compute capability {capability} needs NVIDIA's proprietary module"
         return Unknown(below or f"{need}, whose packages for {found.name} were not read")
-    if row is None or arch != "x86_64":
+    if row is None or arch not in _processors(row):
         here = found.name if arch == "x86_64" else f"{found.name} on {arch}"
         return Unknown(f"the tables have no NVIDIA driver packages for {here}")
     if not have and not server:  # servers have none that is so old
@@ -192,7 +194,12 @@ def nvidia_driver(
     risk = row.get("risk")
     if found.derived_from is not None and "directories" not in row:
         risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
-    return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "repository" in row else "dkms")
+    return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "repository" in row else "dkms", arch=arch)
+
+
+def _processors(row: Any) -> dict[str, Words]:
+    """The architectures for which the packages of a row were read, with what more was read for each."""
+    return {"x86_64": (), **{arch: words(one["s"]) for arch, one in row.get("processors", {}).items()}}
 
 
 def _of_vendor(rows: Iterable[Any], found: Distribution) -> Any:
@@ -221,8 +228,10 @@ def _nvidia(
     risk: str | None,
     kind: DriverKind,
     table: str = "install_nvidia",
+    arch: str = "x86_64",
 ) -> DriverRoute:
     values = {**found.values, "nvdir": row.get("nvdir", "")} | kernel_values(kernel)
+    values |= {"arch": arch, "nvarch": "sbsa" if arch == "aarch64" else arch}
     boot: tuple[InstallStep, ...] = ()
     key = row.get("key")
     signing = row.get("signing")
@@ -250,7 +259,7 @@ def _nvidia(
         None,
         risk,
         notes,
-        words(row["s"]),
+        (*words(row["s"]), *_processors(row).get(arch, ())),
         table,
         least=str(branch or row.get("least", "")),
     )
