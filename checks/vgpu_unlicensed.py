@@ -46,11 +46,13 @@ def vgpu_unlicensed(machine: Machine, gpu: Gpu) -> Outcome:
             "This vGPU has no licence, and its 20 minutes of grace are over: it computes at an idle level.",
             evidence=evidence,
             fix=_FIX,
+            finer="vgpu-licence",
         )
     if state.startswith("Unlicensed"):
         return warning(
             "This vGPU has no licence: 20 minutes after its start it falls to an idle level.",
             evidence=evidence,
             fix=_FIX,
+            finer="vgpu-licence",
         )
     raise unknown("the state of its licence is not one of those that are known")

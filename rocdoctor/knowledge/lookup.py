@@ -196,6 +196,11 @@ def cause_title(cause_id: str) -> str:
     return entry.title if entry is not None else cause_id
 
 
+def finer_title(finer_id: str) -> str:
+    """The title of a finer id of causes.yaml, more precise than that of a root cause; "" where there is none."""
+    return next((str(one["title"]) for one in load_table("causes")["finer"] if one["id"] == finer_id), "")
+
+
 def gfx_of_device(device_id: int | str, revision: int | str | None = None) -> str | None:
     """The gfx target of an AMD PCI device id when every part with that id agrees, else None."""
     found = {one.gfx for one in gpu_candidates("amd", device_id, revision)}
