@@ -61,11 +61,14 @@ def nvidia_route(machine: Machine, *, kernel: str = "", today: str = "") -> inst
 def nvidia_release(machine: Machine, today: str = "") -> str:
     """The NVIDIA driver that torch will meet: the one that is there, else the oldest that set-up can bring.
 
-    "" where a driver is bound whose release is not known, or where nobody knows whether one is.
+    "" where a driver is bound whose release is not known, or where nobody knows whether one is; also before the guest
+    driver of a vGPU, whose release follows that of its host.
     """
     cards, there = of_vendor(machine, "nvidia"), driver_version(machine, "nvidia")
     if there or not cards or any(is_driven(gpu) is not False for gpu in cards):
         return there
+    if any(value_or(gpu.vgpu, False) for gpu in cards):
+        return ""
     route = nvidia_route(machine, kernel=value_or(machine.kernel.release, ""), today=today)
     return route.least if isinstance(route, install.DriverRoute) else ""
 

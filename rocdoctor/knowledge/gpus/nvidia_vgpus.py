@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from rocdoctor.knowledge.load import load_table
+from rocdoctor.model.lazy_re import regex
 
 _NVIDIA = "10de"
+_SERIES = regex(r"-\d+([A-Z])(?:ME|\d)?\Z")  # A16-4Q, H100-1-10CME, M60-2B4
 
 
 @cache
@@ -20,3 +22,9 @@ def vgpu_type(pci_id: str, subsystem_id: str) -> str | None:
     vendor, _, device = pci_id.lower().partition(":")
     maker, _, board = subsystem_id.lower().partition(":")
     return _types().get(device, {}).get(board) if vendor == maker == _NVIDIA else None
+
+
+def runs_no_cuda(name: str) -> bool:
+    """Whether a vGPU of this name ("NVIDIA A16-2B") is of a series that runs no CUDA."""
+    series = _SERIES.search(name)
+    return series is not None and series[1] in load_table("nvidia_vgpus")["without_cuda"]["series"]

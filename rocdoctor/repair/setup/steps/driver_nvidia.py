@@ -10,7 +10,8 @@ from rocdoctor.insight.gpus.presence import count_words, is_driven, is_reserved
 from rocdoctor.insight.software.torch_command import served_capabilities
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
-from rocdoctor.knowledge.load import load_table, numbers
+from rocdoctor.knowledge.gpus.nvidia_vgpus import runs_no_cuda
+from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
@@ -118,7 +119,16 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     serves = f" and serves CUDA programs up to {cuda.value}" if isinstance(cuda, Known) else ""
     why = f"{which} runs {count_words(len(gpus), 'NVIDIA GPU')}{serves}."
     verify = Verify("nvidia-smi-failed")
-    return Step(_ID, _TITLE, "done", why, tuple(evidence), verify=verify, notes=_left_out(situation))
+    said = " ".join(_without_cuda(gpus))
+    return Step(_ID, _TITLE, "done", why, tuple(evidence), verify=verify, support=said, notes=_left_out(situation))
+
+
+def _without_cuda(gpus: Sequence[Gpu]) -> tuple[str, ...]:
+    """What no driver changes: a vGPU of a series without CUDA."""
+    names = [value_or(gpu.name, "") for gpu in gpus if value_or(gpu.vgpu, False)]
+    name = next(filter(runs_no_cuda, names), None)
+    ask = "ask whoever runs the hypervisor for one of the C or Q series."
+    return () if name is None else (f"{name} is a vGPU of a series that runs no CUDA: {ask}",)
 
 
 def _left_out(situation: Situation) -> tuple[str, ...]:
@@ -195,16 +205,44 @@ def _guest_driver(gpus: Sequence[Gpu], message: str, evidence: tuple[Evidence, .
         effective="reboot",
         verify=verify,
         notes=(
+            *_without_cuda(shares),
             "Ask whoever runs the hypervisor or the cloud for the guest driver (GRID) of the vGPU release on the host.",
             "It needs a licence too: put the client configuration token into /etc/nvidia/ClientConfigToken.",
+            "Its release decides which builds of torch run: the one of this plan runs with every driver of CUDA 12.",
             f"NVIDIA's page: {_VGPU_PAGE}",
         ),
+    )
+
+
+def _of_nixos(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
+    """No package brings it there: lines of the configuration, which we do not edit."""
+    told, table = served_capabilities(situation.machine), load_table("install_nix")["nvidia"]
+    old = bool(told) and install.driver_needed(told[0]) in ("ended", "closed")
+    sources = words(table["s"])
+    return Step(
+        _ID,
+        "Switch the NVIDIA driver on in configuration.nix",
+        "todo",
+        f"{message} {table['why']}",
+        evidence,
+        risk="manual",
+        effective="reboot",
+        verify=verify,
+        notes=(
+            *(one.format(module="false" if old else "true") for one in table["notes"]),
+            *((table["old"],) if old else ()),
+        ),
+        sources=sources,
+        table="install_nix",
+        kind=install.weakest("install_nix", sources),
     )
 
 
 def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
     route = situation.nvidia_driver
     title = "Install the NVIDIA driver"
+    if situation.nixos and not situation.enclosed:
+        return _of_nixos(situation, message, evidence, verify)
     if isinstance(route, Unknown):
         why = f"{message} {sentence(route.why)}"
         return Step(

@@ -39,6 +39,8 @@ def steps(situation: Situation) -> Sequence[Step]:
     fits = pythons_for(situation, want) if isinstance(want, RequiredTorch) else pythons()
     if here.own and (here.series in fits or not fits):
         return (Step(_ID, _TITLE, "done", f"{here.path} is {here.words} with Python {here.series}.", here.evidence),)
+    if situation.arch not in install.wheel_processors():
+        return ()  # no torch of the tables goes into it
     return (_new(situation, here, fits),)
 
 
