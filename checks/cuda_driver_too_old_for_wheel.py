@@ -15,7 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.gpus.nvidia import is_enclosed
+from rocdoctor.insight.gpus.nvidia import is_enclosed, nvidia_gpus
+from rocdoctor.insight.software.torch_command import wheel_of
 from rocdoctor.insight.software.torch_stack import installed, needs_torch, of_interpreter
 from rocdoctor.judging.check import Fix, Outcome, check, cite, error, machine_with_nvidia, not_applicable, unknown
 from rocdoctor.knowledge.load import numbers
@@ -57,7 +58,8 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         # The container toolkit puts such a package in place by itself where the image brings one.
         raise unknown("a forward compatibility package of the container may make up for the driver", "undecided")
     twelve = numbers(value_or(driver, "")) >= (525,) or numbers(value_or(speaks, "")) >= (12,)
-    older = newest_cuda_flavour(12 if twelve else 11)
+    ours = next(filter(None, (wheel_of(machine, gpu) for gpu in nvidia_gpus(machine))), None) if twelve else None
+    older = newest_cuda_flavour(12 if twelve else 11) if ours is None else ours.flavour  # that of set-up
     index = f" ({wheel_url(older)})" if older is not None else ""
     return error(
         f"torch {version} is built with CUDA {cuda}, which needs an NVIDIA driver {floor} or newer; the {has} of this "

@@ -6,7 +6,7 @@ import pytest
 
 from rocdoctor.model.facts import Container, TorchBuild
 from rocdoctor.model.finding import Verdict
-from tests.kit import environment, judge, k, machine, nvidia_gpu, states
+from tests.kit import environment, judge, k, machine, nvidia_gpu, states, u
 
 NAME = "cuda-driver-too-old-for-wheel"
 
@@ -39,8 +39,8 @@ def test_a_driver_below_the_floor_of_the_major_release_is_an_error() -> None:
     ("driver", "cuda", "speaks", "index"),
     [
         ("470.82.01", "12.1", None, "/cu118"),
-        ("570.124.06", "13.0", None, "/cu126"),
-        (None, "13.0", "12.4", "/cu126"),
+        ("570.124.06", "13.0", None, "/cu128"),
+        (None, "13.0", "12.4", "/cu128"),
         (None, "12.1", "11.0", "/cu118"),
     ],
 )
@@ -48,6 +48,17 @@ def test_the_fix_names_a_build_for_this_driver(driver: str | None, cuda: str, sp
     (verdict,) = verdicts(driver, cuda, speaks)
     assert verdict.finding is not None and verdict.finding.fix is not None
     assert index in verdict.finding.fix.text
+
+
+def test_the_fix_names_a_build_with_code_for_the_gpu_where_it_is_known() -> None:
+    """As set-up does: the last build of CUDA 12 has none for Blackwell."""
+    torch = TorchBuild(version=k("2.14.1+cu130"), hip=k(None), cuda=k("13.0"))
+    facts = {"nvidia": {"version": k("570.124.06")}}
+    for capability, index in ((k("12.0"), "/cu128"), (u(), "/cu126")):
+        gpu = nvidia_gpu(compute_capability=capability)
+        (verdict,) = judge(NAME, machine(gpu, torch=torch, drivers=facts))
+        assert verdict.finding is not None and verdict.finding.fix is not None
+        assert index in verdict.finding.fix.text
 
 
 def test_what_the_driver_says_of_cuda_stands_in_for_its_version() -> None:
