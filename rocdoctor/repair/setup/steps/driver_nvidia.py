@@ -84,7 +84,9 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     reason = _reason(situation)
     version = situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
     if all(driven) or works_in_torch(situation.machine):
-        if isinstance(version, Known) and numbers(version.value) and numbers(version.value) < _FLOOR:
+        told = served_capabilities(situation.machine)
+        ended = bool(told) and install.driver_needed(told[0]) == "ended"  # a newer one would not run it
+        if isinstance(version, Known) and not ended and numbers(version.value) and numbers(version.value) < _FLOOR:
             why = f"Driver {version.value} is older than every CUDA 12 build of torch asks for ({_FLOOR[0]})."
             newer = Verify(command="nvidia-smi", shows=f"driver {_FLOOR[0]} or newer")
             return _install(situation, why, (cite(version),), newer)

@@ -8,7 +8,7 @@ import pytest
 
 from rocdoctor.knowledge.gpus.nvidia_vgpus import runs_no_cuda
 from rocdoctor.model.facts import Machine
-from tests.kit import nvidia_gpu
+from tests.kit import k, nvidia_gpu
 from tests.repair.setup.desk import desk, planned, torch
 from tests.repair.setup.kit import commands, ids, step_of
 
@@ -104,3 +104,10 @@ def test_no_environment_is_made_where_no_torch_goes_into_it() -> None:
     plan = planned(desk(nvidia_gpu(0, compute_capability="7.0"), os="rhel 8.10", arch="ppc64le", build=_BARE))
     assert "python-environment" not in ids(plan)
     assert step_of(plan, "torch").state == "unknown" and "ppc64le" in step_of(plan, "torch").why
+
+
+@pytest.mark.parametrize(("capability", "state"), [("3.7", "done"), ("7.0", "todo")])
+def test_an_old_driver_stays_where_no_newer_one_runs_the_gpu(capability: str, state: str) -> None:
+    old = {"nvidia": {"version": k("470.82.01"), "cuda": k("11.4")}}
+    found = step_of(planned(desk(nvidia_gpu(0, compute_capability=capability), drivers=old)), "driver-nvidia")
+    assert found.state == state
