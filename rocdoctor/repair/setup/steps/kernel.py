@@ -136,10 +136,10 @@ def _step(situation: Situation) -> Step | None:
         _ID,
         _TITLE,
         "unknown",
-        sentence(route.why),
+        f"{sentence(route.why)} {_wanted(too_old)}",
         evidence,
         verify=_VERIFY,
-        notes=(_wanted(too_old), f"AMD's page: {VENDOR_PAGE}"),
+        notes=(f"AMD's page: {VENDOR_PAGE}",),
     )
 
 
