@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -147,8 +147,9 @@ def nvidia_driver(
         if pair is None:
             return Unknown(row["other"])
         row = {**row, "steps": [pair[0], *row["steps"]], "undo": [pair[1], *row["undo"]]}
-    if row is not None and needed in ("either", "open") and (swap := row.get(arch)):
-        row = {**row} | {part: [swap.get(one, one) for one in row[part]] for part in ("steps", "undo")}
+    swap: dict[str, str] = row.get(arch, {}) if row is not None and needed in ("either", "open") else {}
+    if row is not None and swap:
+        row = {**row, "steps": _swapped(row["steps"], swap), "undo": _swapped(row["undo"], swap)}
     enough = row is not None and (
         row["branch"] is None or needed != "open" or row["branch"] >= table["blackwell"]["branch"]
     )
@@ -195,6 +196,11 @@ def nvidia_driver(
     if found.derived_from is not None and "directories" not in row:
         risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
     return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "repository" in row else "dkms", arch=arch)
+
+
+def _swapped(names: Iterable[Any], swap: Mapping[str, str]) -> list[Any]:
+    """Names of steps, with others in their place where ``swap`` has them."""
+    return [swap.get(one, one) for one in names]
 
 
 def _processors(row: Any) -> dict[str, Words]:
