@@ -76,7 +76,7 @@ def _mended_at(told: Account | None) -> int:
     if told is None:
         return 0
     from rocdoctor.knowledge.messages.told import report_marks
-    from rocdoctor.parsers.prose.statements import mended_at
+    from rocdoctor.parsers.prose.ends_well import mended_at
 
     return mended_at(told, report_marks()) or 0
 

@@ -69,7 +69,6 @@ def report_marks() -> ReportMarks:
         mended=of("mended"),
         doubted=of("doubted"),
         remedies=of("remedies"),
-        conditions=frozenset(one for pair in table["conditions"].items() for one in pair),
     )
 
 

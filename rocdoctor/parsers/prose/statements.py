@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.prose.claims import Utterance
 
 _OUTCOMES = ("good", "bad", "same")
@@ -19,11 +18,6 @@ _NEAR = 3  # sentences before and behind one, within which what belongs together
 _UNLIKE = ("advises", "wishes", "guesses")
 _SHORT = 7  # sentences: longer texts in which nobody says "I" are pages, lists of changes and the like
 _NONE: frozenset[str] = frozenset()
-# What takes back in the same sentence that something is over, or asks about it.
-_TAKEN_BACK = regex(
-    r"(?i)\?|\b(?:but|until|unless|only (?:if|when|for)|not yet|sometimes|as long as|if|later|for (?:a|some) \w+|"
-    r"(?:fail|crash|hang|die|stop|com)\w* (?:back )?again|back again)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,7 @@ class ReportMarks:
     """Meanings that tell of trouble, that it is over or none, and of whom a sentence speaks.
 
     ``settled``: it is over where no comparison is made by the sentence, and neither trouble nor a question follows.
-    ``mended``: the same, where the sentence says so of the writer's own trouble without "not", "but" or a question.
+    ``mended``: words of a sentence by which its writer may say that the own trouble is over (``ends_well``).
     """
 
     trouble: frozenset[str]
@@ -77,7 +71,6 @@ class ReportMarks:
     mended: frozenset[str] = _NONE
     doubted: frozenset[str] = _NONE  # meanings beside ``mended`` that take it back
     remedies: frozenset[str] = _NONE  # conditions that are no comparison there: "solved by logging in again"
-    conditions: frozenset[str] = _NONE  # all of them: "works now on the host" is a comparison, no end of the trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,25 +159,11 @@ def is_none(told: Account, marks: ReportMarks) -> bool:
 def _settled(told: Account, marks: ReportMarks) -> bool:
     """Whether the last word on the trouble is that it works."""
     last = next((at for at in range(len(told.claims) - 1, -1, -1) if told.claims[at].names & marks.settled), None)
-    return last is not None and _is_last_word(told, last)
-
-
-def mended_at(told: Account, marks: ReportMarks) -> int | None:
-    """The line (from 1) on which the writer says last that the trouble above it is over; None where nobody does."""
-    for at in range(len(told.claims) - 1, -1, -1):
-        one = told.claims[at]
-        plain = marks.settled if one.names.isdisjoint(marks.conditions) else _NONE
-        if one.names & (plain | marks.mended) and not one.names & marks.doubted:
-            told_so = one.voice in ("tells", "past") and not _TAKEN_BACK.search(one.sentence.text)
-            return one.sentence.line if told_so and _is_last_word(told, at, marks.remedies) else None
-    return None
-
-
-def _is_last_word(told: Account, at: int, remedies: frozenset[str] = _NONE) -> bool:
-    """Whether a claim compares nothing, and neither trouble nor a question follows it."""
-    one, later = told.claims[at], told.claims[at + 1 :]
+    if last is None:
+        return False
+    one, later = told.claims[last], told.claims[last + 1 :]
     return (
         one.voice != "guesses"
-        and not (one.good - remedies or one.bad)
+        and not (one.good or one.bad)
         and not any(each.voice == "asks" or "bad" in each.outcomes for each in later)
     )

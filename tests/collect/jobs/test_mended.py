@@ -23,6 +23,22 @@ _NOT_OVER = (
     "{error}\n\nOn the host everything works.\n",
     "{error}\n\nWith one GPU everything works.\n",
     "{error}\n\nUpdate: still not fixed with the newest release.\n",
+    # of another machine, another trouble, another person
+    "{error}\n\nUpdate: node A works now after the reboot. Node B does not.\n",
+    "{error}\n\nThe numpy error I had before is gone now. This one remains.\n",
+    "{error}\n\nPS: the display flicker of my last post was fixed by a new cable.\n",
+    "{error}\n\nMy colleague fixed it by a reinstall. I cannot reinstall this server.\n",
+    "user17 wrote:\n{error}\n\nmaintainer42 wrote:\nThis was fixed in ROCm 7.2.\n",
+    "{error}\n\nAMD says it is fixed by the next driver. I need something for today.\n",
+    # not for long, or no remedy
+    "{error}\n\nI fixed it by rebooting. It comes back every day.\n",
+    "{error}\n\nA power cycle fixed it. Three times this week.\n",
+    "{error}\n\nEDIT: fixed it by a new group.\nEDIT 2: after the update of last night I see it once more.\n",
+    "{error}\n\nI fixed it by training on the CPU, which takes a week.\n",
+    # words that take leave, and lists of states
+    "{error}\n\nThanks for the fast answer. I ran your commands and the line is the same.\n",
+    "{error}\n\nThis is with my fork of the trainer.\n",
+    "{error}\n\n$ ./health.sh\ndisk: all good\nnetwork: all good\ngpu: 0 found\n",
 )
 
 
