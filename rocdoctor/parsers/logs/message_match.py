@@ -153,7 +153,7 @@ _OCCURS = regex(
 )
 _CODE = regex(
     r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
-    r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"'])"
+    r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']|[a-z_]{2,30} = [rf]?[\"'])"
 )
 
 
