@@ -2,7 +2,8 @@
 
 Silence about a live fault is worse than a word on one that is over. So only plain forms count: "fixed it by ...", "that
 was the fix", "it works now", each of the whole trouble and by the writer. What names another machine, a release that
-is to come, a way around, or a colleague does not count, nor what is taken back in the same or any later sentence.
+is to come, a way around, or a colleague does not count, nor what the same sentence takes back. Behind it its writer may
+only take leave.
 """
 
 from __future__ import annotations
@@ -18,30 +19,27 @@ _PLAIN = regex(
     rf"(?i)\b(?:fixed|solved|resolved) {_IT}(?=\s{{0,3}}(?:[.,;:!)]|\Z)|\s(?:by|with|after|now|for (?:me|us)|here)\b)"
     rf"|{_START}(?:fixed|solved|resolved)[*_]{{0,2}}:? (?:now[.,!]|by |with |after )"
     rf"|\b{_IT}(?: is| was| got|'s) (?:fixed|solved|resolved) (?:by|with|now|after)\b"
-    r"|\bthat was (?:it\b|the (?:fix|solution|culprit|cause|problem)\b)|\bdid the trick\b"
+    r"|\bthat was (?:it(?=,? thank|!)|the (?:fix|solution|culprit|cause|problem)\b)|\bdid the trick\b"
     rf"|(?:{_START}|\b(?:it|this|everything|all|and) )(?:now |all )?works (?:now|again)(?: fine)?{_END}"
     r"|\b(?:it|this|everything) (?:has |have )?(?:been|was|is) (?:fine|stable) since\b"
-    rf"|\b{_IT} is gone (?:now|since)\b"
+    rf"|\b{_IT} is gone (?:now(?! and then)|since)\b"
 )
 # Somebody else's word, another thing, a release to come, a way around, or a doubt in the sentence itself.
 _TAKEN_BACK = regex(
-    r"(?i)\?|\b(?:but|however|though|until|unless|only|not|never(?! ?mind)|still|yet|sometimes|as long as|if|later|"
-    r"back|for (?:a|some) \w+|for now|tomorrow|every|each|once more|partly|almost|half|"
+    r"(?i)\?|\A\W{0,4}(?:what|how|who|which|why|did|does|has|can|is)\b|"
+    r"\b(?:but|however|though|until|unless|only|not|never(?! ?mind)|still|yet|sometimes|as long as|if|later|"
+    r"back|too|you|your|old|ticket|for (?:a|some) \w+|for now|tomorrow|every|each|once more|partly|almost|half|"
     r"(?:fail|crash|hang|die|stop|com)\w* (?:back )?again|"
     r"colleagues?|friends?|somebody|someone|people|others?|users?|he|she|they|says?|said|told|wrote|heard|thought|"
     r"hoped?|AMD|NVIDIA|maintainers?|upstream|changelog|next|merged|commit|will|should|PR|pull request|work-?around|"
     r"containers?|windows|another|different|instead|sudo|root|cpu|first|second|one of)\b|"
     r"#\d|\bin (?:v|ROCm |release |version )?\d"
 )
-# A later sentence that goes on with the trouble, unless it only takes leave.
-_GOES_ON = regex(
-    r"(?i)\?|\b(?:still|again|back|but|however|remains?|same|others?|second|another|not|no|never|nobody|until|unless|every|"
-    r"each|daily|weekly|times|only|once more|anew|today|tonight|tomorrow|yesterday|this morning|week|month|evening|"
-    r"hours?|days?|fails?|failed|errors?|crash\w*|hangs?|hung|lost)\b|\w{2,8}n't\b|\b(?:edit|update) ?\d?:"
-)
+# All that may follow: its writer takes leave.
 _LEAVE = regex(
-    r"(?i)\A\W{0,4}(?:thanks|thank you|thx|cheers|clos(?:ing|ed)|leaving|just documenting|document|hope|posting|sorry|"
-    r"in case|for (?:others|anyone|the record)|feel free|you can close)\b"
+    r"(?i)\A\W{0,4}(?:(?:many |so )?thanks|thank you|thx|cheers|(?:i am |i'm )?clos(?:ing|ed)|leaving|just documenting|"
+    r"hope|(?:i am |i'm )?posting|sorry|in case|for (?:others|anyone|the record)|feel free|you can close|"
+    r"can be closed)\b"
 )
 
 
@@ -56,9 +54,5 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
         if one.voice not in ("tells", "past") or compares or _TAKEN_BACK.search(text):
             return None
         later = told.claims[at + 1 :]
-        return None if any(_goes_on(each.sentence.text) for each in later) else one.sentence.line
+        return one.sentence.line if all(_LEAVE.match(each.sentence.text) for each in later) else None
     return None
-
-
-def _goes_on(sentence: str) -> bool:
-    return bool(_GOES_ON.search(sentence)) and not _LEAVE.match(sentence)

@@ -35,6 +35,8 @@ _NOT_OVER = (
     "{error}\n\nA power cycle fixed it. Three times this week.\n",
     "{error}\n\nEDIT: fixed it by a new group.\nEDIT 2: after the update of last night I see it once more.\n",
     "{error}\n\nI fixed it by training on the CPU, which takes a week.\n",
+    "{error}\n\nDowngrading to kernel 6.8 fixed it. I need 6.14 for the network card.\n",
+    "user_a:\n{error}\n\nuser_b:\nhad that too, fixed it by adding myself to render\n",
     # words that take leave, and lists of states
     "{error}\n\nThanks for the fast answer. I ran your commands and the line is the same.\n",
     "{error}\n\nThis is with my fork of the trainer.\n",
