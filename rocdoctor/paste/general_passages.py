@@ -20,8 +20,9 @@ _HEADING = regex(
 )
 _ALWAYS = regex(r"\b(?:faqs?|frequently asked questions?|questions and answers|q ?& ?a)\b", re.IGNORECASE)
 _NOTES = regex(
-    r"^(?:bug ?fixes|fixed issues|resolved issues|known (?:issues|errors|problems|limitations)(?: (?:of|in|with|for) .{2,40})?|"
-    r"common (?:issues|errors|problems|pitfalls)|change ?log|what(?:'s| is) new|deprecat\w+|troubleshooting\b.*|"
+    r"^(?:bug ?fixes|fixed issues|resolved issues|known (?:issues|errors|problems|limitations)"
+    r"(?: (?:of|in|with|for) .{2,40})?|common (?:issues|errors|problems|pitfalls)|"
+    r"change ?log|what(?:'s| is) new|deprecat\w+|troubleshooting\b.*|"
     r".{0,40}\brelease notes|possible errors|error messages|debugging\b.*)$",
     re.IGNORECASE,
 )
