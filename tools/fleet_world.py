@@ -1,8 +1,11 @@
 """A fleet that is not there: records of N nodes over some rounds, with planted faults, and the truth about them.
 
     python tools/fleet_world.py --nodes 10000 --seed 7 --out WORLD --truth truth.json
-    for n in 1 2 3 4 5; do rocdoctor fleet tick STORE WORLD/round-$n.jsonl --at TIME; done   # times stand in the truth
+    sh WORLD/ticks.sh STORE                          # judges each round as of its time
     rocdoctor fleet judge STORE --json | python tools/fleet_world.py --score - --truth truth.json
+
+With ``--now`` the last round is of this minute, so that `fleet apply` accepts it. WORLD/bin has a `sinfo` that lists
+the nodes: with it first on PATH, `fleet apply STORE` makes its dry run without Slurm.
 
 Three kinds of nodes (fixtures of this project as they record themselves), a tenth of them with older firmware, figures
 with jitter in the first three rounds, glitches of one record on sound nodes. WORLD/round-N.jsonl are lines as an engine
@@ -18,7 +21,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +72,7 @@ class World:
     """All nodes of a seed; ``round`` gives what an engine brings in one round."""
 
     def __init__(self, nodes: int, seed: int, faults: int, slow: int, broken: int, outage: int = 0) -> None:
-        self.random = Random(seed)
+        self.random, self.begin = Random(seed), _BEGIN
         self.names = [f"gpu{at:05d}" for at in range(nodes)]
         self.sku = {name: _SKUS[self.random.choices((0, 1, 2), (5, 3, 2))[0]] for name in self.names}
         self.bases = _bases()
@@ -103,7 +108,7 @@ class World:
 
     def round(self, number: int) -> Iterator[str]:
         """The lines of a round, in a random order."""
-        at = _BEGIN + (number - 1) * _ROUND_S
+        at = self.begin + (number - 1) * _ROUND_S
         order = list(self.names)
         self.random.shuffle(order)
         for name in order:
@@ -178,14 +183,22 @@ def _bases() -> dict[str, NodeRecord]:
 
 
 def write(world: World, seed: int, rounds: int, out: Path, truth: Path) -> None:
-    """The files of all rounds, and the truth."""
+    """The files of all rounds, the truth, a script that judges the rounds, and a stand-in for sinfo."""
     out.mkdir(parents=True, exist_ok=True)
     listed: list[dict[str, Any]] = []
     for number in range(1, rounds + 1):
         name = f"round-{number}.jsonl"
         with (out / name).open("w", encoding="utf-8") as stream:
             stream.writelines(world.round(number))
-        listed.append({"file": name, "at": _BEGIN + (number - 1) * _ROUND_S})
+        listed.append({"file": name, "at": world.begin + (number - 1) * _ROUND_S})
+    program = shlex.join((sys.executable, "-m", "rocdoctor", "fleet", "tick"))
+    ticks = (f'{program} "$1" {shlex.quote(str(out.resolve() / one["file"]))} --at {one["at"]}\n' for one in listed)
+    (out / "ticks.sh").write_text("".join(ticks), encoding="utf-8")
+    slurm = out / "bin" / "sinfo"
+    slurm.parent.mkdir(exist_ok=True)
+    lines = "".join(f"{name}|idle|gpu:8|none\n" for name in world.names)
+    slurm.write_text(f"#!/bin/sh\ncat <<'END'\n{lines}END\n", encoding="utf-8")
+    slurm.chmod(0o755)
     fleet = [{"kind": "common", "what": one[0], "rounds": [world.outage]} for one in OUTAGE if world.outage]
     told = {"seed": seed, "nodes": len(world.names), "rounds": listed, "faults": world.faults, "fleet": fleet}
     truth.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
@@ -233,6 +246,7 @@ def main() -> int:
     add("--slow", type=int, default=60, help="nodes with one GPU that is 7, 10 or 15 %% slow")
     add("--broken", type=int, default=20, help="nodes whose records are spoilt, hostile or missing from round 2 on")
     add("--outage", type=int, default=0, metavar="ROUND", help="a round in which 35 %% of all nodes show one fault")
+    add("--now", action="store_true", help="the last round is of this minute, not of a fixed day")
     add("--out", type=Path, metavar="DIR", help="where round-N.jsonl are written")
     add("--truth", type=Path, required=True, metavar="FILE")
     add("--score", metavar="FILE", help="the JSON of `rocdoctor fleet judge STORE --json`, - for standard input")
@@ -245,6 +259,8 @@ def main() -> int:
     if asked.out is None:
         parser.error("--out names the folder for the rounds")
     world = World(asked.nodes, asked.seed, asked.faults, asked.slow, asked.broken, asked.outage)
+    if asked.now:
+        world.begin = int(time.time()) - (asked.rounds - 1) * _ROUND_S
     write(world, asked.seed, asked.rounds, asked.out, asked.truth)
     print(f"{asked.nodes} nodes, {len(world.faults)} with a fault, {asked.rounds} rounds in {asked.out}")
     return 0

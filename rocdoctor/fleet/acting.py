@@ -110,15 +110,15 @@ def plan(
             continue
         kind = found.kinds.get(one.node, "")
         why = (
-            "not a GPU node of this engine"
+            "the scheduler knows no GPU there"
             if not node.gpus
-            else f"{out} are out for us already, and {cap} may be"
+            else f"at most {cap} may be out at once: --share, --most"
             if out >= cap
-            else f"{used[kind]} of its kind are out for us already"
+            else "as many of its kind are out as may be at once: --share"
             if used[kind] >= _cap(kinds[kind], limits)
-            else f"only {serving - gone} nodes are in service, and {limits.floor} are to stay"
+            else f"{limits.floor} nodes are to stay in service: --floor"
             if serving - gone <= limits.floor
-            else f"{recent + gone} were drained within an hour"
+            else f"at most {hourly} may be drained in an hour: --rate"
             if recent + gone >= hourly
             else ""
         )

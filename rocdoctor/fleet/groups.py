@@ -194,13 +194,13 @@ class Oddities:
             if here < (had or 0) or not self._bought(here, usual):
                 found.append(self._missing(record, usual))
             else:
-                found.append(_different(f"{here} GPUs; {usual} on equal nodes, and it never had more.", "gpus"))
+                found.append(_different(f"{here} GPUs, {usual} on peer nodes; it never had more.", "gpus"))
         elif record.gpu_traits and record.complete and self.norm.gpus in (None, here):
             found += self._once("gpus", record.gpu_traits, lambda: self._gpus(record.gpu_traits))
         for title, value in self.norm.tables.items():
             mine = record.tables.get(title)
             if mine is not None and mine != value:
-                found.append(_different(f"The {title}s are not those of {self.norm.count} equal nodes.", title))
+                found.append(_different(f"The {title}s differ from those of {self.norm.count} peer nodes.", title))
         return found
 
     def undecided(self, record: NodeRecord, had: int | None) -> frozenset[str]:
@@ -232,7 +232,7 @@ class Oddities:
             mine, trait = traits.get(key), named[key]
             if mine is None or key in _ON_PURPOSE or same(trait, value, mine):
                 continue
-            words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on equal nodes."
+            words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on peer nodes."
             if key in _HOST and self._lost(key, mine, value):
                 yield Sighting(HOST_BELOW, "", "warning", "certain", None, _capital(words))
             else:
@@ -261,10 +261,10 @@ class Oddities:
                 if mine is None or value is None or same(trait, value, mine):
                     continue
                 if key in _LINKS and _less(mine, value):
-                    words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on equal nodes."
+                    words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on peer nodes."
                     yield Sighting(LINK_BELOW, _LINKS[key], "warning", "certain", at, _capital(words))
                 else:
-                    odd.setdefault(f"{shown(trait, mine)}; {shown(trait, value)} on equal nodes", []).append(at)
+                    odd.setdefault(f"{shown(trait, mine)}; {shown(trait, value)} on peer nodes", []).append(at)
             for words, places in odd.items():
                 yield _different(_capital(f"{trait.words} of gpu {number_ranges(places)}: {words}."), key)
 
@@ -273,7 +273,7 @@ class Oddities:
         gone = [(at, bdf) for at, bdf in enumerate(self.norm.bdfs or ()) if bdf is not None and bdf not in here]
         named = len(gone) == usual - len(record.gpus)
         where = f" (none at {', '.join(str(bdf) for _, bdf in gone[:4])})" if named else ""
-        words = f"{len(record.gpus)} GPUs on the bus, {usual} on equal nodes or before{where}."
+        words = f"{len(record.gpus)} GPUs on the bus, {usual} on peer nodes or earlier{where}."
         gpu = gone[0][0] if named and len(gone) == 1 else None
         return Sighting(GPU_MISSING, "gpu-hardware-fault", "error", "certain", gpu, words)
 

@@ -199,7 +199,7 @@ def _common(
                 continue
             count, nodes = (everyone, "nodes") if everyone.common(kind, check) else (newest, "nodes with a new record")
             many, size = count.checks[(kind, check)], count.nodes[kind]
-            words = f"{check} on {many} of {size} {nodes} at once: a shared cause, no reason to drain any."
+            words = f"{check} on {many} of {size} {nodes} at once: a shared cause, so none is drained for it."
             words += f" {example[check]}"
             findings.append(FleetFinding("common", check, many, size, kind, words))
     return common
@@ -282,7 +282,7 @@ def _slow(memory: NodeMemory) -> list[Reason]:
         ]
         for one in statistics.confirmed(pairs, ""):
             whole = one.gpu is None
-            words = f"{name} is {(1 - one.share) * 100:.0f} % below {'equal nodes' if whole else 'its neighbours'}."
+            words = f"{name} is {(1 - one.share) * 100:.0f} % below {'its peers' if whole else 'its neighbours'}."
             found.append(Reason("slow", f"{SLOW}.{name}", "", one.gpu, words, len(looks), len(looks), True))
     return found
 
@@ -300,13 +300,11 @@ def _unknowns(records: Mapping[str, NodeRecord], memories: Memories) -> list[Fle
         memories[node].unanswered = [one for one in late if f"{one} (timeout)" not in common][:_MOST_LATE]
     for what, count in sorted(counts.items()):
         if what in common:
-            words = (
-                f"{what} on {count} of {len(records)} nodes: nothing is known from it, and nobody is drained for it."
-            )
+            words = f"{what} on {count} of {len(records)} nodes: it proves nothing, and no node is drained for it."
             found.append(FleetFinding("unknown", what, count, len(records), _EVERYWHERE, words))
     silent = sum(one.missed > 0 for one in memories.values())
     if _is_common(silent, len(memories)):
-        words = f"{silent} of {len(memories)} nodes brought no record in this round: look at the engine or the network."
+        words = f"{silent} of {len(memories)} nodes sent no record in this round: check what collects them."
         found.append(FleetFinding("silent", "no record", silent, len(memories), _EVERYWHERE, words))
     return found
 
@@ -316,7 +314,7 @@ def _reasons(memory: NodeMemory, forgotten: frozenset[str], now: int) -> tuple[R
     found: list[Reason] = []
     if memory.missed:
         quiet = memory.missed >= _SILENT_ROUNDS
-        words = f"silent for {memory.missed} rounds: {memory.why}" if quiet else memory.why
+        words = f"no usable record for {memory.missed} rounds: {memory.why}" if quiet else memory.why
         found.append(Reason("unknown", SILENT, "", None, words, memory.missed, memory.missed))
     else:  # what was seen before says nothing of a node that does not answer now
         kept = [one.reason for one in memory.trails.values() if one.stale or one.seen[-1] or sum(one.seen) > 1]
@@ -326,7 +324,7 @@ def _reasons(memory: NodeMemory, forgotten: frozenset[str], now: int) -> tuple[R
             enough = len(looks) >= NET_RUNS
             found.append(Reason("slow", NET_SLOW, "", None, looks[-1][1], len(looks), len(looks), enough))
         for question in memory.unanswered:
-            words = f"{question} gave no answer in time; what hangs here is not known."
+            words = f"{question} gave no answer in time; why is not known."
             found.append(Reason("unknown", UNANSWERED, "", None, words))
         if len(memory.spells) >= MOST_SPELLS:
             words = f"{len(memory.spells)} separate spells of trouble in 7 days."

@@ -298,7 +298,7 @@ class Store:
         except OSError as error:
             raise StoreError(f"{error.strerror or error}") from None
         if found:
-            raise StoreError(f"{found[0]}, and root keeps no fleet where others can change it")
+            raise StoreError(f"{found[0]}, and as root rocdoctor keeps a fleet only where nobody else can write")
 
     def _write(self, kind: str, number: int, data: bytes, ending: str = ".json.gz") -> None:
         path = self._path(kind, number, ending)

@@ -15,6 +15,7 @@ from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
 from rocdoctor.host.live.only_one import only_one
+from rocdoctor.insight.texts.log_events import duration
 from rocdoctor.service.errors import UsageError
 
 _LIMIT_S = 60.0
@@ -54,7 +55,7 @@ class Acting:
     def planned(self, found: FleetVerdict, limits: ActionLimits, now: int) -> ActionPlan:
         """What would be done; asks and changes nothing. Raises UsageError, also for a round that is too old."""
         if now - found.at > _OLDEST_S:
-            raise UsageError(f"the last round is {(now - found.at) // 60} min old; run fleet tick first")
+            raise UsageError(f"the last round is {duration(now - found.at)} old: run fleet tick with new records first")
         engine = self.on.nodes_of(self._asked(list(self.on.ask)))
         if not engine:
             raise UsageError(f"{self.on.name}: {self.on.ask[0]} named no node")
@@ -138,7 +139,7 @@ class Acting:
             try:
                 held.enter_context(only_one(self.folder / "actions.lock"))
             except BlockingIOError:
-                raise UsageError("another fleet apply is at work here") from None
+                raise UsageError("another fleet apply is running on this store") from None
             except OSError as error:
                 raise UsageError(f"{self.folder}: {error.strerror or error}") from None
             yield

@@ -43,7 +43,7 @@ def test_the_worst_go_first_and_the_rest_is_held() -> None:
     assert [one.nodes for one in found.calls] == [("n05", "n03")]
     assert found.calls[0].reason == "rocdoctor: ras-uncorrectable [certain] 20261124T1340Z"
     assert len(found.calls[0].reason) <= 80
-    assert found.held == (("n07", "2 are out for us already, and 2 may be"),)
+    assert found.held == (("n07", "at most 2 may be out at once: --share, --most"),)
 
 
 def test_each_bound_holds() -> None:

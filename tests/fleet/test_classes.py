@@ -62,7 +62,7 @@ def test_what_the_world_plants_its_checks_can_give() -> None:
 
 def test_the_page_says_of_each_line_of_the_log_how_it_counts() -> None:
     page = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text()
-    points = [one for one in page.split("\n- ") if one.startswith(("A line of the kernel log ", "Where such a line "))]
+    points = [one for one in page.split("\n- ") if one.startswith(("A kernel log line ", "If such a line "))]
     events, states = ({*re.findall(r"`([a-z]+(?:-[a-z]+)+)`", one)} for one in points)
     assert events == EVENTS
     assert states == LOGGED - EVENTS

@@ -89,7 +89,7 @@ def test_software_and_settings_never_drain() -> None:
             node("n3", tables={**base.tables, "package": "0" * 12}),
         )
     assert [fleet.said(name) for name in ("n1", "n2", "n3")] == [("different", "none")] * 3
-    assert "5.4.0-1-generic; 6.8.0-71-generic on equal nodes" in str(fleet.of("n2"))
+    assert "5.4.0-1-generic; 6.8.0-71-generic on peer nodes" in str(fleet.of("n2"))
 
 
 def test_a_gpu_that_equal_nodes_have_is_missing() -> None:
@@ -190,7 +190,7 @@ def test_a_tool_that_hangs_on_one_node_is_told_of_it_and_drains_nothing() -> Non
         fleet.round(node("n3", unanswered={"run amd-smi static": "timeout", "read /x": "denied"}))
     assert fleet.said("n3") == ("unknown", "none")
     assert [one.message for one in fleet.verdict.nodes[0].reasons] == [
-        "run amd-smi static gave no answer in time; what hangs here is not known."
+        "run amd-smi static gave no answer in time; why is not known."
     ]
     fleet.round()
     assert fleet.verdict.nodes == ()
@@ -202,7 +202,7 @@ def test_a_node_without_any_gpu_has_lost_all() -> None:
     for _ in range(2):
         fleet.round(node("n3", gpus=(), gpu_traits=()))
     assert fleet.said("n3") == ("certain", "drain")
-    assert "0 GPUs on the bus, 8 on equal nodes" in fleet.verdict.nodes[0].reasons[0].message
+    assert "0 GPUs on the bus, 8 on peer nodes" in fleet.verdict.nodes[0].reasons[0].message
 
 
 def test_nodes_that_were_bought_with_fewer_gpus_have_lost_none() -> None:
@@ -239,7 +239,7 @@ def test_no_record_is_not_known_and_never_drains() -> None:
     for _ in range(5):
         fleet.round(absent=["n3"], problems={"n3": "not a JSON text"})
     assert fleet.said("n3") == ("unknown", "none")
-    assert "silent for 5 rounds" in fleet.verdict.nodes[0].reasons[0].message
+    assert "no usable record for 5 rounds" in fleet.verdict.nodes[0].reasons[0].message
 
 
 def test_a_record_that_is_read_again_holds_for_a_while_and_proves_nothing_more() -> None:

@@ -226,7 +226,7 @@ def test_the_command_prints_what_kubectl_would_be_told(
     words = shlex.split(out)
     assert words[:4] == ["kubectl", "taint", "nodes", "n3"]
     assert words[4].startswith("rocdoctor/drain=ras-uncorrectable.certain.")
-    assert "nothing was done; --yes does it" in err
+    assert "dry run: nothing was changed" in err
     assert not (tmp_path / "fleet" / "actions.jsonl").exists()
 
 

@@ -170,7 +170,7 @@ def test_an_outage_that_begins_is_told_of_the_new_records() -> None:
     records |= {f"n{n}": node(f"n{n}", NOW + 60, *([_NARROW] if n < 4 else [])) for n in range(8)}
     fleet.verdict = judge(fleet.memories, Incoming(records, {}), NOW + 60)
     assert [one.message for one in fleet.verdict.findings] == [
-        "pcie-link-narrow on 4 of 8 nodes with a new record at once: a shared cause, no reason to drain any. "
+        "pcie-link-narrow on 4 of 8 nodes with a new record at once: a shared cause, so none is drained for it. "
         "The sentence of pcie-link-narrow."
     ]
 

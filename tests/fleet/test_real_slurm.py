@@ -64,7 +64,7 @@ def test_a_bad_node_goes_and_comes_back(slurm: Cluster, tmp_path: Path) -> None:
     acting = Acting(tmp_path, engine)
     assert engine.state("n1") == "idle|none"
     done, failed = acting.apply(_verdict("n1", "n0"), limits)
-    assert (failed, done.cap, done.held) == ([], 1, (("n0", "1 are out for us already, and 1 may be"),))
+    assert (failed, done.cap, done.held) == ([], 1, (("n0", "at most 1 may be out at once: --share, --most"),))
     state, reason = engine.state("n1").split("|")
     assert (state, reason) == ("drained", done.calls[0].reason)
     assert acting.apply(_verdict("n1"), limits)[0].calls == ()

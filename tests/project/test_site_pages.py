@@ -52,6 +52,8 @@ _ELSEWHERE = {
     ".venv/bin/python tools/new.py": ("tests/tools/test_new.py", "new.py"),
     ".venv/bin/python -m tools.vendor_tables": ("tests/tools/test_vendor_tables.py", "vendor_tables"),
     ".venv/bin/python -m tools.docs": ("tests/tools/test_docs_pages.py", "command.main("),
+    "python tools/fleet_world.py": ("tests/tools/test_fleet_world.py", "write(world"),
+    "sh world/ticks.sh": ("tests/tools/test_fleet_world.py", '"ticks.sh"'),
     ".venv/bin/pytest": (".ci/run", ".venv/bin/pytest"),
     ".venv/bin/ruff check": (".ci/run", ".venv/bin/ruff check ."),
     ".venv/bin/mypy && .venv/bin/pyright": (".ci/run", ".venv/bin/mypy"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from rocdoctor.fleet.classes import CERTAIN, LIKELY
+from rocdoctor.fleet.slurm import nodes_of
 from rocdoctor.fleet.store import Batch, Store
 from rocdoctor.report.fleet.fleet_json import report
 from tests.golden.replay import our_checks
@@ -64,3 +66,12 @@ def test_the_score_notices_a_miss_and_a_wrong_accusation() -> None:
     for bad in ({"proposal": "none"}, {"reasons": [{**reason, "gpu": 3}]}, {"node": "b"}):
         assert score(truth, [{**good, **bad}])["missed"] == ["a k"]
     assert score(truth, [good, {**good, "node": "b"}])["sound_to_drain"] == ["b"]
+
+
+def test_the_script_judges_each_round_as_of_its_time_and_sinfo_has_all_nodes(tmp_path: Path) -> None:
+    world = World(4, 1, faults=0, slow=0, broken=0)
+    write(world, 1, 2, tmp_path / "w", tmp_path / "truth.json")
+    lines = [shlex.split(line) for line in (tmp_path / "w" / "ticks.sh").read_text().splitlines()]
+    rounds = json.loads((tmp_path / "truth.json").read_text())["rounds"]
+    assert [line[-3:] for line in lines] == [[str(tmp_path / "w" / r["file"]), "--at", str(r["at"])] for r in rounds]
+    assert [one.name for one in nodes_of((tmp_path / "w" / "bin" / "sinfo").read_text())] == world.names

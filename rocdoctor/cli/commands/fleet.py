@@ -28,7 +28,7 @@ from rocdoctor.service.new_files import write_files, write_new
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import print_json, rendered
 
-HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
+HELP: str = "which of many nodes to drain and why, judged from the records of all nodes"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 Action = Literal["run", "tick", "ingest", "judge", "show", "why", "page", "metrics", "apply", "forget", "emit", "net"]
 _RECORDS = "/shared/records"
@@ -63,54 +63,54 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     format_arguments(parser, FORMATS)
     add = parser.add_argument
-    told = "run: let nodes record themselves, and judge; tick: take records in and judge; "
-    told += "ingest: take them in for the next tick; judge: judge the last round again; "
+    told = "run: collect records from nodes and judge; tick: read records and judge; "
+    told += "ingest: read records for the next tick; judge: show the last round again; "
     add(
         "action",
         choices=get_args(Action),
         help=told
-        + "show: the same on a screen; why: all about one node; "
-        + "page and metrics: write a file for people, for Prometheus; apply: drain; "
-        + "forget: with the next tick, what is kept of nodes that are gone or were rebuilt; "
-        + "emit: write files for what runs record and gate; net: measure the ways between nodes, on each of them",
+        + "show: the same on a screen; why: all findings of one node; "
+        + "page: write an HTML file; metrics: write a file for Prometheus; apply: drain nodes; "
+        + "forget: drop the history of nodes that are gone or were rebuilt; "
+        + "emit: write files for your scheduler and monitoring; net: measure the network, run on each node",
     )
-    told = f"folder of the fleet; emit: {', '.join(_TARGETS[:-1])} or {_TARGETS[-1]}; "
-    told += "net: the nodes, as gpu[01-40] (within srun: none)"
+    told = f"folder that keeps the fleet's records; emit: {', '.join(_TARGETS[:-1])} or {_TARGETS[-1]}; "
+    told += "net: the nodes, e.g. gpu[01-40] (within srun: none)"
     add("store", nargs="?", metavar="STORE", help=told)
     told = (
-        "run: nodes, as gpu[01-40]; tick, ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; "
+        "run: nodes, e.g. gpu[01-40]; tick, ingest: folders of NODE.json, files with lines 'NODE: RECORD', or -; "
         "why, forget: nodes; "
-        "page, metrics, emit: where"
+        "page, metrics, emit: what to write"
     )
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
     add(
         "--on",
         choices=(*get_args(EngineName), *get_args(FetchName)),
-        help="apply: the scheduler, slurm, k8s or flux (slurm); run: what reaches nodes: srun, clush, pdsh or ansible",
+        help="apply: slurm, k8s or flux (slurm); run: srun, clush, pdsh or ansible",
     )
-    add("--limit", type=whole_seconds, metavar="S", help="run: how long a node may take (60)")
-    add("--at-once", type=how_many, metavar="N", help="run: how many nodes are asked at once, but by srun (64)")
-    add("--inventory", metavar="FILE", help="run: hosts and settings for ansible (the nodes as they are named)")
-    add("--key", metavar="FILE", help="run: the key of the fleet on the nodes, as of record --key")
-    add("--yes", action="store_true", help="apply: do it; without it the calls are printed")
+    add("--limit", type=whole_seconds, metavar="S", help="run: time limit per node (60 s)")
+    add("--at-once", type=how_many, metavar="N", help="run: nodes asked at once; not for srun (64)")
+    add("--inventory", metavar="FILE", help="run: inventory for ansible (node names as given)")
+    add("--key", metavar="FILE", help="run: path of the key on the nodes, as in record --key")
+    add("--yes", action="store_true", help="apply: make the calls; without it they are only printed")
     add(
         "--undo",
         action="store_true",
-        help="apply: bring back what the last apply drained, where the reason is still ours",
+        help="apply: undrain what the last apply drained, if the reason is still ours",
     )
-    add("--share", type=percent, metavar="PERCENT", help="apply: so many of the nodes may be out for us at once (5)")
-    add("--most", type=int, metavar="N", help="apply: and never more than this")
-    add("--floor", type=int, metavar="N", help="apply: so many nodes stay in service whatever happens (0)")
-    add("--rate", type=percent, metavar="PERCENT", help="apply: so many of the nodes may be drained within an hour (2)")
-    add("--records", metavar="DIR", help=f"emit: the folder that all nodes write to ({_RECORDS})")
+    add("--share", type=percent, metavar="PERCENT", help="apply: most nodes that rocdoctor may keep drained (5)")
+    add("--most", type=int, metavar="N", help="apply: the same as a number")
+    add("--floor", type=int, metavar="N", help="apply: nodes that must stay in service (0)")
+    add("--rate", type=percent, metavar="PERCENT", help="apply: most nodes to drain within an hour (2)")
+    add("--records", metavar="DIR", help=f"emit: folder that all nodes write to ({_RECORDS})")
     add(
         "--program",
         metavar="PATH",
-        help="run, emit: rocdoctor on the nodes (run: rocdoctor; emit: the one that runs now)",
+        help="run, emit: path of rocdoctor on the nodes (run: from PATH; emit: this one)",
     )
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    add("--quiet", action="store_true", help="print only nodes that need something done, one per line")
+    add("--quiet", action="store_true", help="print only nodes that need action, one per line")
     net_arguments(parser)
 
 
@@ -174,7 +174,7 @@ def run(options: Options) -> int:
         if options.action == "ingest":
             batch = _batch(options.inputs)
             store.keep(batch)
-            output.note(f"{_came(batch)}; the next tick judges them", "")
+            output.note(f"{_came(batch)}; judged by the next tick", "")
             return 0
         if options.action in ("run", "tick"):
             if options.action == "run":
@@ -256,7 +256,7 @@ def _forget(options: Options, store: Store) -> int:
     known = {*last.kinds, *(one.node for one in last.nodes)}
     for name in options.inputs:
         if name not in known:
-            raise UsageError(f"{name}: no record of this node ever came")
+            raise UsageError(f"{name}: no record of this node has ever arrived")
     batch = Batch()
     batch.forget = options.inputs
     store.keep(batch)
@@ -281,9 +281,9 @@ def _came(batch: Batch) -> str:
     words = [f"{len(batch.records)} records"]
     bad = [node for node in batch.problems if node not in batch.records]
     if bad:
-        words.append(f"{len(bad)} that cannot be read ({bad[0]}: {batch.problems[bad[0]]})")
+        words.append(f"{len(bad)} unreadable (e.g. {bad[0]}: {batch.problems[bad[0]]})")
     if batch.unnamed:
-        words.append(f"{batch.unnamed} lines without the name of a node")
+        words.append(f"{batch.unnamed} lines without a node name")
     return ", ".join(words)
 
 
@@ -308,13 +308,13 @@ def _why(options: Options, found: FleetVerdict) -> int:
     name = options.inputs[0]
     one = next((one for one in found.nodes if one.node == name), None)
     if one is None and name not in found.kinds:
-        raise UsageError(f"{name}: no record of this node ever came")
+        raise UsageError(f"{name}: no record of this node has ever arrived")
     if options.format == "json":
         from rocdoctor.report.fleet.fleet_json import report
 
         print_json({**report(found), "nodes": [each for each in report(found)["nodes"] if each["node"] == name]})
     elif one is None:
-        output.line(f"{name}: nothing speaks against it")
+        output.line(f"{name}: no findings")
     else:
         from rocdoctor.report.fleet.fleet_document import why
 
@@ -392,7 +392,7 @@ def _apply(options: Options, found: FleetVerdict | None) -> int:
     for line in said:
         output.note(line, "")
     if calls and not options.yes:
-        output.note("nothing was done; --yes does it", "")
+        output.note("dry run: nothing was changed. --yes makes these calls.", "")
     for line in failed:
         output.note(f"failed: {line}", "")
     return EXIT_FINDINGS if failed else 0

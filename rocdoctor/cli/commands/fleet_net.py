@@ -51,12 +51,12 @@ class NetOptions(PrintOptions):
 def net_arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     add = parser.add_argument_group("net: the same command on each node, or one srun").add_argument
-    add("--node-rank", type=int, metavar="R", help="this node's place in NODES, from 0 (that of its host name)")
-    add("--rdzv", metavar="HOST:PORT", help="an address of the first node and a free port there (its name)")
-    add("--key-file", metavar="FILE", help=f"a file of mode 0600 with the key of this run, or {_KEY} (srun: none)")
+    add("--node-rank", type=int, metavar="R", help="this node's number, from 0 (by its host name)")
+    add("--rdzv", metavar="HOST:PORT", help="address of the first node and a free port there (its name)")
+    add("--key-file", metavar="FILE", help=f"file of mode 0600 with the key, or {_KEY} (not within srun)")
     add("--wait", type=seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
-    add("--topology", metavar="FILE", help="topology.conf of Slurm, or what scontrol show topology prints")
-    add("--seed", type=int, metavar="N", help="who meets whom; the same number gives the same pairs (a new one)")
+    add("--topology", metavar="FILE", help="Slurm's topology.conf, or the output of scontrol show topology")
+    add("--seed", type=int, metavar="N", help="which nodes are paired; the same number gives the same pairs (random)")
 
 
 def run(nodes: str | None, options: NetOptions) -> int:
@@ -69,7 +69,7 @@ def run(nodes: str | None, options: NetOptions) -> int:
 
     names, here = where(nodes, options, os.environ)
     if here.local:
-        output.note(f"task {here.local} of this node has nothing to do: one task a node is enough")
+        output.note(f"task {here.local} on this node is not needed: start one task per node")
         return 0
     leaves = _leaves(options.topology, names) if not here.node else {}
     seed = SystemRandom().randrange(1 << 32) if options.seed is None else options.seed

@@ -13,13 +13,15 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Code, Heading, Para, Title
 
 TITLES: tuple[tuple[str, str, str], ...] = (
-    ("drain", "To drain: let their jobs end and start none", "31;1"),
-    ("test", "To test: take aside for a longer test", "33"),
-    ("watch", "To watch: seen, and not often enough to act", "33"),
+    ("drain", "To drain: let running jobs finish, start no new ones", "31;1"),
+    ("test", "To test: take out of service for a longer test", "33"),
+    ("watch", "To watch: not seen often enough to act", "33"),
     ("unknown", "Not known", ""),
-    ("different", "Different from their equals; never a reason to drain", "36"),
+    ("different", "Different from their peers: never a reason to drain", "36"),
 )
-_MOST_ROWS = 12
+_MOST_ROWS, _MOST_HELD = 12, 20
+ABOUT_ALL = "Fleet-wide: no reason to drain a node"
+_ADVICE = {"drain": "drain it", "test": "take it out of service for a longer test"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class FleetRow:
     def words(self) -> str:
         """What was seen; of several nodes, on the first of them."""
         place = "" if self.first.gpu is None else f"gpu {self.first.gpu}: "
-        return f"{f'{self.nodes[0]} ' if len(self.nodes) > 1 else ''}{place}{one_line(self.first.message)}"
+        return f"{f'e.g. {self.nodes[0]}: ' if len(self.nodes) > 1 else ''}{place}{one_line(self.first.message)}"
 
 
 def headline(found: FleetVerdict) -> str:
@@ -50,7 +52,7 @@ def headline(found: FleetVerdict) -> str:
         if group
     ]
     count = len(found.findings)
-    parts += [f"{count} finding{'s' if count > 1 else ''} about the fleet"] if count else []
+    parts += [f"{count} fleet-wide finding{'s' if count > 1 else ''}"] if count else []
     return f"{parts[0]}: {', '.join(parts[1:])}." if parts[1:] else f"{parts[0]}: nothing to do."
 
 
@@ -86,7 +88,7 @@ def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
     yield Para(headline(found), bold=True)
     if found.findings:
         yield GAP
-        yield Heading("About the fleet: nobody is drained for these", colour="36")
+        yield Heading(ABOUT_ALL, colour="36")
         for finding in found.findings[:_MOST_ROWS]:
             yield Para(one_line(finding.message), "  ", "    ", item=True)
         yield from _more(len(found.findings))
@@ -114,22 +116,30 @@ def words_of(reason: Reason) -> str:
 
 def action_lines(plan: ActionPlan) -> list[str]:
     """What is held back and why, and whom others have drained, in lines."""
-    found = [f"rocdoctor has {plan.ours} node{'s' * (plan.ours != 1)} out; it may have {plan.cap} out at most"]
+    found = [f"nodes that rocdoctor keeps drained: {plan.ours} before this, at most {plan.cap}"]
     reasons: dict[str, list[str]] = {}
     for node, why_not in plan.held:
         reasons.setdefault(why_not, []).append(node)
-    found += [f"held back, worst first: {', '.join(nodes[:20])}: {why_not}" for why_not, nodes in reasons.items()]
+    found += [
+        f"not drained yet, worst first ({why_not}): {', '.join(nodes[:_MOST_HELD])}{_rest(len(nodes))}"
+        for why_not, nodes in reasons.items()
+    ]
     found += [f"drained by others, left alone: {folded(plan.foreign)}"] if plan.foreign else []
     return [one_line(line) for line in found]
+
+
+def _rest(count: int) -> str:
+    return f" and {count - _MOST_HELD} more" if count > _MOST_HELD else ""
 
 
 def why(one: NodeVerdict) -> Iterator[Block]:
     """All that speaks against one node."""
     yield Title(f"rocdoctor fleet why {one.node}")
-    yield Para(f"{one.node}: {one.node_class}, to do: {one.proposal}. {one_line(one.kind)}", bold=True)
+    yield Para(f"{one.node}: {one.node_class}; {_ADVICE.get(one.proposal, 'no action yet')}.", bold=True)
+    yield Para(f"Hardware: {one_line(one.kind)}")
     for reason in one.reasons:
-        acts = " This is enough to act." if reason.ready else ""
-        cause = f" cause {reason.cause}." if reason.cause else ""
+        acts = " Seen often enough to act." if reason.ready else ""
+        cause = f" Likely cause: {reason.cause}." if reason.cause else ""
         yield Para((Code(reason.node_class), "  ", f"{words_of(reason)}{cause}{acts}"), "  ", "    ", item=True)
 
 

@@ -9,7 +9,7 @@ from html import escape
 from rocdoctor.fleet.node_names import folded
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.fleet.fleet_document import TITLES, headline, part_of, rows
+from rocdoctor.report.fleet.fleet_document import ABOUT_ALL, TITLES, headline, part_of, rows
 
 _MOST_NODES = 2000
 _STYLE = """
@@ -36,7 +36,7 @@ def _parts(found: FleetVerdict) -> Iterator[str]:
         f"<h1>{_text(headline(found))}</h1>\n<p>As of {when}.</p>\n"
     )
     if found.findings:
-        yield "<h2>About the fleet: nobody is drained for these</h2>\n<ul>\n"
+        yield f"<h2>{ABOUT_ALL}</h2>\n<ul>\n"
         yield from (f"<li>{_text(one.message)}</li>\n" for one in found.findings)
         yield "</ul>\n"
     for name, title, _ in TITLES:

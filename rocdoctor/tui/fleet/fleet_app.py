@@ -45,8 +45,8 @@ class FleetApp(App[None]):
     #both.wide #beside { height: 1fr; border-top: none; border-left: solid $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open", tooltip="list the nodes of a group, or fold them again", show=False),
-        Binding("y", "copy", "Copy nodes", tooltip="copy the names of the nodes of this row"),
+        Binding("enter", "open", "Open", tooltip="list the nodes of a group, or fold them again"),
+        Binding("y", "copy", "Copy nodes", tooltip="copy the node names of this row"),
         Binding("r", "reload", "Again", tooltip="read the store again"),
         Binding("escape", "fold", "Fold", show=False),
         Binding("q", "quit", "Quit"),
@@ -98,7 +98,7 @@ class FleetApp(App[None]):
         self._work = Background(self, lambda task: self._judged(), self._show, self._failed)
 
     def _failed(self, error: Exception) -> None:
-        self._head(f"Not readable: {one_line(str(error)) or type(error).__name__}. r reads it again.")
+        self._head(f"Cannot read the store: {one_line(str(error)) or type(error).__name__}. Press r to try again.")
 
     def _head(self, words: str) -> None:
         self.query_one("#head", Static).update(Text(clean(words), style="bold"))
@@ -115,7 +115,7 @@ class FleetApp(App[None]):
         return self._entries[at] if at is not None and at < len(self._entries) else None
 
     def _fill(self, name: str) -> None:
-        """The rows; the cursor goes to the row of a name, else to the first that can be chosen."""
+        """The rows; the cursor goes to the row of a name, else to the first with nodes."""
         assert self.found is not None
         self._entries = entries(self.found, self._opened)
         shown = self.query_one("#nodes", OptionList)
@@ -123,9 +123,10 @@ class FleetApp(App[None]):
         shown.add_options([Option(_row(one), disabled=one.is_heading) for one in self._entries])
         places = [at for at, one in enumerate(self._entries) if not one.is_heading]
         if not places:
-            self.query_one("#told", FlowText).set(lambda width: Text("Nothing speaks against any node."))
+            self.query_one("#told", FlowText).set(lambda width: Text("No node has a finding."))
             return
-        shown.highlighted = next((at for at in places if self._entries[at].name == name), places[0])
+        first = next((at for at in places if self._entries[at].part), places[0])  # nodes: the answer to "which one"
+        shown.highlighted = next((at for at in places if self._entries[at].name == name), first)
         shown.focus()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:

@@ -12,12 +12,12 @@ from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict
 from rocdoctor.insight.texts.log_events import duration
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Code, Document, Para
-from rocdoctor.report.fleet.fleet_document import TITLES, FleetRow, part_of, rows, why
+from rocdoctor.report.fleet.fleet_document import ABOUT_ALL, TITLES, FleetRow, part_of, rows, why
 
 _MOST_OPENED = 2000  # rows of a group that is open; the others are found by the search of the command
 _MOST_BESIDE = 3  # nodes of a group with all that speaks against them
+_LONGEST_NAMES = 20  # columns: the reason has to fit beside them on 80
 AGAIN = "again"  # nodes whose figures are to be measured once more
-ABOUT_ALL = "About the fleet: nobody is drained for these"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,13 @@ def _of_part(found: FleetVerdict, part: str, title: str, opened: Collection[str]
 
 def _group_words(row: FleetRow, is_open: bool) -> str:
     mark = "" if len(row.nodes) == 1 else "- " if is_open else "+ "
+    names = folded(row.nodes)
     count = "" if len(row.nodes) == 1 else f" ({len(row.nodes)})"
-    return f"{mark}{folded(row.nodes)}{count}  {row.words}"
+    return (
+        f"{mark}{names}{count}  {row.words}"
+        if len(names) <= _LONGEST_NAMES
+        else f"{mark}{len(row.nodes)} nodes, {row.words}"
+    )
 
 
 def _node_words(one: NodeVerdict) -> str:
@@ -105,7 +110,7 @@ def beside(found: FleetVerdict, entry: FleetEntry, store: str) -> Document:
 def _of_finding(one: FleetFinding) -> Iterator[Block]:
     yield Para(one_line(one.message), bold=True)
     group = f" of {one_line(one.group)}" if one.group else ""
-    yield Para(f"{one.nodes} of {one.among} nodes{group}. A shared cause speaks against none of them.")
+    yield Para(f"{one.nodes} of {one.among} nodes{group}. With a shared cause, no single node is to blame.")
 
 
 def _of_nodes(found: FleetVerdict, entry: FleetEntry, store: str) -> Iterator[Block]:
@@ -121,15 +126,15 @@ def _of_nodes(found: FleetVerdict, entry: FleetEntry, store: str) -> Iterator[Bl
     if len(entry.nodes) > _MOST_BESIDE:
         yield Para(f"and {len(entry.nodes) - _MOST_BESIDE} more: Enter lists them.")
         yield GAP
-    yield Para("All about a node:")
+    yield Para("All findings of one node:")
     yield Para((Code(f"rocdoctor fleet why {quote(store)} {entry.nodes[0]}"),), "  ", folded=False)
     if entry.part == "drain":
-        yield Para("What would be drained (nothing is done without --yes):")
+        yield Para("What would be drained (a dry run without --yes):")
         yield Para((Code(f"rocdoctor fleet apply {quote(store)} --on slurm"),), "  ", folded=False)
 
 
 def record_words(one: NodeVerdict, at: int) -> str:
     """How old its last good record was at the time of the verdict."""
     if one.record_at is None:
-        return "It never brought a record that counts."
-    return f"Its last good record: {duration(at - one.record_at)} before this verdict."
+        return "No usable record has ever arrived."
+    return f"Last good record: {duration(at - one.record_at)} before this verdict."

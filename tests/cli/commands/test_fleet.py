@@ -26,10 +26,10 @@ def store(tmp_path: Path) -> str:
 def test_the_page_of_a_terminal_begins_with_what_to_do(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fleet", "judge", store]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("11 of 12 nodes reported: 1 to drain, 1 not known, 1 finding about the fleet.\n")
+    assert out.startswith("11 of 12 nodes reported: 1 to drain, 1 not known, 1 fleet-wide finding.\n")
     assert "  n3  gpu 2: The sentence of ras-uncorrectable. [ras-uncorrectable 2/2]" in out
     assert "not a JSON text" in out
-    assert "5.4.0-1; 6.8.0-71-generic on equal nodes" in out
+    assert "5.4.0-1; 6.8.0-71-generic on peer nodes" in out
     assert "no node counts as odd" in re.sub(r"\s+", " ", out)
 
 
@@ -52,9 +52,9 @@ def test_the_past_and_one_node(store: str, capsys: pytest.CaptureFixture[str]) -
     assert run(["fleet", "judge", store, "--at", "2026-11-24T13:42Z"]) == 0, "one look is not enough to drain"
     assert "1 to watch" in capsys.readouterr().out
     assert run(["fleet", "why", store, "n3"]) == 1
-    assert "cause gpu-hardware-fault. This is enough to act." in re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert "Likely cause: gpu-hardware-fault. Seen often enough to act." in re.sub(r"\s+", " ", capsys.readouterr().out)
     assert run(["fleet", "why", store, "n1"]) == 0
-    assert "nothing speaks against it" in capsys.readouterr().out
+    assert "no findings" in capsys.readouterr().out
     assert run(["fleet", "why", store, "n1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["nodes"] == []
     assert run(["fleet", "why", store, "n100"]) == 2, "a node that nobody ever heard of"
@@ -71,7 +71,7 @@ def test_a_tick_takes_in_what_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["fleet", "tick", store, "--at", str(NOW)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("1 of 2 nodes reported: 1 not known.")
-    assert "1 records, 1 that cannot be read (n2: not a JSON text), 1 lines without the name of a node" in err
+    assert "1 records, 1 unreadable (e.g. n2: not a JSON text), 1 lines without a node name" in err
     assert run(["fleet", "tick", store, str(tmp_path / "nothing")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert run(["fleet", "judge", str(tmp_path / "none")]) == 2

@@ -41,14 +41,20 @@ def _words(found: Sequence[FleetEntry]) -> list[str]:
 
 def test_what_to_do_first_stands_first_and_equal_reasons_are_one_row() -> None:
     assert _words(entries(_FOUND)) == [
-        "About the fleet: nobody is drained for these (1)",
+        "Fleet-wide: no reason to drain a node (1)",
         "VBIOS differs on 4 of 10 nodes at once",
-        "To drain: let their jobs end and start none (3)",
+        "To drain: let running jobs finish, start no new ones (3)",
         "n1  gpu 2: ras-uncorrectable was seen",
-        "+ n[2-3] (2)  n2 gpu 2: kfd-missing was seen",
-        "To test: take aside for a longer test (1)",
+        "+ n[2-3] (2)  e.g. n2: gpu 2: kfd-missing was seen",
+        "To test: take out of service for a longer test (1)",
         "n4  gpu 2: figure was seen",
     ]
+
+
+def test_a_long_list_of_nodes_leaves_room_for_the_reason() -> None:
+    found = _fleet(*(_node(f"gpu{at:05}", "certain", "kfd-missing") for at in range(0, 40, 2)))
+    (row,) = [one for one in entries(found) if one.nodes]
+    assert row.words == "+ 20 nodes, e.g. gpu00000: gpu 2: kfd-missing was seen"
 
 
 def test_a_group_lists_its_nodes_where_it_is_open() -> None:
@@ -66,7 +72,7 @@ def test_a_group_lists_its_nodes_where_it_is_open() -> None:
 def test_beside_a_row_stands_why_and_the_command_that_goes_on() -> None:
     by_words = {one.words.split()[0]: one for one in entries(_FOUND) if not one.is_heading}
     drained = "\n".join(lines(beside(_FOUND, by_words["n1"], "/a b"), 100))
-    assert "ras-uncorrectable was seen" in drained and "This is enough to act." in drained
+    assert "ras-uncorrectable was seen" in drained and "Seen often enough to act." in drained
     assert "2 h before this verdict" in drained
     assert "rocdoctor fleet why '/a b' n1" in drained and "rocdoctor fleet apply '/a b' --on slurm" in drained
     assert "fleet apply" not in "\n".join(lines(beside(_FOUND, by_words["n4"], "/a"), 100))
@@ -102,8 +108,8 @@ def test_keys_open_and_fold_a_group_and_an_error_is_said() -> None:
             while app.found is None:
                 await pilot.pause()
             rows = app.query_one(SearchedOptions)
-            assert rows.highlighted == 1  # the first that is no heading
-            await pilot.press("j", "j", "enter")
+            assert rows.highlighted == 3  # the first node to drain
+            await pilot.press("j", "enter")
             assert rows.option_count == 9 and rows.highlighted == 4
             await pilot.press("j", "escape")
             assert rows.option_count == 7 and rows.highlighted == 4
