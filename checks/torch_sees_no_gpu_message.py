@@ -83,7 +83,7 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         f"torch sees no GPU, and it was installed {how}: pip probably took the CPU or CUDA build, not a ROCm build.",
         evidence=shown((*messages[:1], *installs)),
         fix=Fix(
-            "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
+            "Check torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
             f"--index-url {where}",
             command=build_for_any(machine, ("amd",)).command or install_torch(own),
             safety="risky",
@@ -96,11 +96,11 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
 
 def _of_pypi(machine: Machine, messages: tuple[Message, ...], version: str) -> Finding:
     return warning(
-        f"torch sees no GPU, and its version ({version}) has no label such as +rocm6.4: it is probably the build of "
-        "PyPI, for CUDA on Linux and for the CPU on Windows.",
+        f"torch sees no GPU, and its version ({version}) has no label such as +rocm6.4: it is probably the build "
+        "from PyPI, which is for CUDA on Linux and for the CPU on Windows.",
         evidence=(cite(machine.torch.version), *shown(messages[:1])),
         fix=Fix(
-            "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
+            "Check torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
             "--index-url from the ROCm index",
             command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd", machine)),
             safety="risky",

@@ -196,7 +196,7 @@ def _guest_driver(gpus: Sequence[Gpu], message: str, evidence: tuple[Evidence, .
     shares = [gpu for gpu in gpus if value_or(gpu.vgpu, False)]
     first = shares[0]
     named = value_or(first.name, first.label)
-    why = f"{message} {count_words(len(shares), 'vGPU')} of the hypervisor ({named}): no ordinary driver runs it."
+    why = f"{message} {count_words(len(shares), 'vGPU')} from the hypervisor ({named}): no ordinary driver works."
     return Step(
         _ID,
         "Install the NVIDIA vGPU guest driver",
@@ -208,7 +208,7 @@ def _guest_driver(gpus: Sequence[Gpu], message: str, evidence: tuple[Evidence, .
         verify=verify,
         notes=(
             *_without_cuda(shares),
-            "Ask whoever runs the hypervisor or the cloud for the guest driver (GRID) of the vGPU release on the host.",
+            "Ask the hypervisor's or cloud's operator for the guest driver (GRID) of the host's vGPU release.",
             "It needs a licence too: put the client configuration token into /etc/nvidia/ClientConfigToken.",
             "Its release decides which builds of torch run: the one of this plan runs with every driver of CUDA 12.",
             f"NVIDIA's page: {_VGPU_PAGE}",
@@ -319,7 +319,7 @@ def _lent(situation: Situation) -> tuple[str, ...]:
     """In a virtual machine: what these packages do not drive."""
     if value_or(situation.machine.container.virtual_machine, None) is None:
         return ()
-    return ("If the host lends a vGPU, not the whole GPU, ask for the guest driver of its release instead.",)
+    return ("If the host provides a vGPU instead of the whole GPU, ask for the guest driver of its release.",)
 
 
 def _key(situation: Situation, driver: Step) -> Step | None:
