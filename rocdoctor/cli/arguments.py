@@ -69,17 +69,22 @@ def format_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format])
 def evidence_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format]) -> None:
     """Which evidence is read, how it is asked for, and how results are printed; without formats there is no choice."""
     add = parser.add_argument
-    add("--from", dest="source", metavar="FILE|DIR|-", help="evidence instead of this machine: bundle, folder, archive")
-    add("--add", action="append", metavar="FILE", help="one more piece of evidence (a kernel log)")
+    add(
+        "--from",
+        dest="source",
+        metavar="FILE|DIR|-",
+        help="evidence instead of this machine: bundle, folder or archive",
+    )
+    add("--add", action="append", metavar="FILE", help="additional evidence, such as a kernel log")
     add("--python", metavar="PATH", help="the interpreter whose torch is examined")
     add(
         "--trust-interpreter",
         action="store_true",
-        help="as root: run that interpreter with the rights of root although others can change it",
+        help="as root: run that interpreter as root even if others can change it",
     )
     if formats:
         format_arguments(parser, formats)
-    told = "deadline of one question in seconds (5, and half a second for each GPU beyond 4)"
+    told = "time limit per query in seconds (5, plus half a second for each GPU beyond 4)"
     add("--timeout", type=seconds, metavar="S", help=told)
     add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
@@ -97,7 +102,7 @@ def job_arguments(parser: argparse.ArgumentParser) -> None:
 
 def import_torch_argument(parser: argparse.ArgumentParser) -> None:
     """Whether torch is imported where no GPU asks for it."""
-    parser.add_argument("--import-torch", action="store_true", help="import torch also where no GPU is seen")
+    parser.add_argument("--import-torch", action="store_true", help="import torch even if no GPU is seen")
 
 
 def seconds(text: str) -> float:

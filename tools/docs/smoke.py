@@ -59,39 +59,40 @@ _PORTS = (
 _TEXT = """# Smoke tests
 
 `rocdoctor smoke` proves that distributed training computes the right numbers on this machine. Each mode trains a small
-transformer (58,560 parameters on up to 4 ranks) for a few steps, or runs one exchange, and compares what **every
-rank** holds with what one process computes: loss, every gradient, every parameter, every received value. "It ran" is
-no pass. What it is compared with comes from plain operations in double precision on the CPU, or was worked out by hand:
-a kernel that computes wrongly on all ranks shares nothing with it.
+transformer (58,560 parameters on up to 4 ranks) for a few steps, or runs one exchange, and compares the values on
+**every rank** with those of a single process: loss, every gradient, every parameter, every received value. "It ran" is
+not a pass. The reference comes from plain operations in double precision on the CPU, or was worked out by hand. So a
+kernel that computes wrongly on all ranks cannot fool it.
 
 - The tests run in *your* interpreter (`--python`, the active environment, `~/torch-venv`, or `python3`), with torch 2.1
-  or later and the standard library alone. What a torch release or a device does not have is "not tested", with the
-  reason.
+  or later and otherwise the standard library. What a torch release or device lacks is "not tested", with the reason.
 - Several GPUs: one rank each on nccl (RCCL on ROCm). One GPU: each mode alone on it, then two ranks that share it over
   gloo. No GPU: gloo on the CPU. The report says what a run cannot show.
-- On GPUs the report says which are hidden by a variable, busy, or partitions of one; which computes at half the pace of
-  its equals; and when a deadline passed because kernels were still being compiled. Groups are formed with nccl alone,
-  as jobs do; memory and contexts that a mode leaves behind go with its ranks.
-- A rank that dies, hangs, raises an error or holds a wrong number is named, with its GPU's PCI address, the step, what
-  was expected and what came, and the likely layer: arithmetic on one device, link between two, collective library,
-  framework, configuration. Ranks that only suffer from it are shown as `lost` or `off`.
-- Every mode has a deadline (`--deadline`), and nothing is left running after it. Time for which ranks wait for a
-  processor does not count, up to three times the deadline: a busy machine is not a fault.
-- A process that the kernel ended for want of memory, a full disk, a loopback interface that is down, a wrong
-  `GLOO_SOCKET_IFNAME` and a limit of address space are told in these words, and no rank is accused.
-- The time that is printed is that for which you waited, import of torch included.
-- `rocdoctor smoke --explain MODE` tells what a mode computes, against what, how far it may differ and why.
+- On GPUs the report says which are hidden by a variable, busy, or partitions of one GPU. It also says which one runs at
+  half the speed of the others, and whether a deadline passed because kernels were still compiling. Groups use only
+  nccl, as jobs do. Memory and contexts that a mode leaves behind are freed when its ranks end.
+- A rank that dies, hangs, raises an error or holds a wrong number is named, with its GPU's PCI address, the step, the
+  expected and actual values, and the likely layer: arithmetic on one device, a link between two, the collective
+  library, the framework, or configuration. Ranks that are only affected by it are shown as `lost` or `off`.
+- Every mode has a deadline (`--deadline`), and nothing keeps running after it. Time that ranks wait for a processor
+  does not count, up to three times the deadline: a busy machine is not a fault.
+- Some causes are named and blame no rank: a process killed by the kernel for lack of memory, a full disk, a loopback
+  interface that is down, a wrong `GLOO_SOCKET_IFNAME`, or an address space limit.
+- The time printed is how long you waited, including the import of torch.
+- `rocdoctor smoke --explain MODE` says what a mode computes, what it is compared with, and how far it may differ and
+  why.
 - `rocdoctor bundle --with-smoke` records the results; `check` judges recorded ones; `smoke --from BUNDLE` shows them.
 
 ## How a fault is placed
 
-Each comparison has a stage in the order in which data flows through a step: input, parameters before the step, what
-the rank computes by itself, results of exchanges, loss, gradients, parameters after. The rank that differs at the
-earliest stage has the fault; ranks that differ later have caught it. Before that the runner compares what the ranks
-compare with: a rank that expects other numbers than the rest is at fault itself. When all ranks hold the same wrong
-numbers, a second look lets each rank contribute alone to a sum. Every rank notes in shared memory which collective it
-is about to enter, so a rank that died or froze still tells where it was, and ranks that entered different collectives
-are told apart.
+Each comparison belongs to a stage, in the order in which data flows through a step: input, parameters before the step,
+what the rank computes by itself, results of exchanges, loss, gradients, parameters after. The rank that differs at the
+earliest stage has the fault; ranks that differ later inherited it.
+
+The runner first compares the references: a rank that expects other numbers than the rest is at fault itself. If all
+ranks hold the same wrong numbers, each rank then contributes alone to a sum. Every rank notes in shared memory which
+collective it is about to enter. So a rank that died or froze still shows where it was, and ranks in different
+collectives stand out.
 
 ## Measured figures
 
@@ -104,10 +105,10 @@ tokens a second, share of the peak (MFU, 6 N + 12 L h s operations a token), 1 t
   that of rccl-tests: size / time x 2 (n - 1) / n.
 - `expected` is the published peak of this very part (`profiles/`) or of its link, and null without a source; `share` is
   the value over it; `of_others` compares with the equal GPUs of the machine.
-- A figure is a finding only under half of its equals, or under a share that a source calls far from normal
-  (`rocdoctor/knowledge/tables/figures.yaml`); the reason is what was seen meanwhile: another program, a link below what
-  both ends can do, heat, a lowered power cap, a low clock, the wrong NUMA node. A CPU is never judged.
-- Temperature, clock, power and reasons for low clocks are read once a second by the runner, never by the ranks.
+- A figure is a finding only below half of the equal GPUs, or below a share that a source calls far from normal
+  (`rocdoctor/knowledge/tables/figures.yaml`). The reason given is what was seen at that time: another program, a link
+  below what both ends support, heat, a lowered power cap, a low clock, or the wrong NUMA node. A CPU is never judged.
+- The runner reads temperature, clock, power and reasons for low clocks once a second; the ranks never do.
 - `--trace FILE` writes three training steps as torch.profiler records them (chrome://tracing, Perfetto).
 - `--soak MINUTES` loads each GPU (or all threads of the CPU) with matrix products and compares rate and clock of the
   last minute with the first: an idle GPU never shows that it throttles. An interrupt ends it with what there is.

@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
         "what to do, in order, until this machine trains: steps, commands, and what is done already", True
     ),
     "fix": ListedCommand("the commands that repair what check finds; --apply runs those that are safe", True),
-    "smoke": ListedCommand("prove that distributed training computes right, mode by mode"),
+    "smoke": ListedCommand("prove that distributed training computes correctly, mode by mode"),
     "recommend": ListedCommand("a training configuration for this machine, with reasons", True),
     "estimate": ListedCommand("memory and speed of one training configuration"),
     "emit": ListedCommand("write that configuration as files for launchers", True),
@@ -63,7 +63,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "record": ListedCommand(
         "write what this node of a fleet is and what is wrong with it, as a record of about 8 KB", True
     ),
-    "fleet": ListedCommand("which of many nodes to take out and why, from the records that they make of themselves"),
+    "fleet": ListedCommand("which of many nodes to drain and why, judged from the records of all nodes"),
     "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
     "explain": ListedCommand("the manual page of a check"),
     "list": ListedCommand("list all checks, one per line"),

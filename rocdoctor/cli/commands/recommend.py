@@ -32,15 +32,20 @@ def plan_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("what is to be trained").add_argument
     add("--model", metavar="NAME|config.json|k=v,...", help="a known model, its config.json, or its sizes")
     add("--method", choices=get_args(Method), help="how it is trained (pretrain)")
-    add("--seq", type=int, metavar="N", help="tokens of a sequence (4096; fine-tuning 2048)")
-    add("--global-batch", type=int, metavar="N", help="sequences of one step over all GPUs (left to the plan)")
+    add("--seq", type=int, metavar="N", help="tokens per sequence (4096; fine-tuning 2048)")
+    add("--global-batch", type=int, metavar="N", help="sequences per step over all GPUs (the plan chooses)")
     add("--goal", choices=get_args(Goal), help="what to aim at (speed)")
-    add("--framework", metavar="NAME", help="ddp, fsdp, deepspeed, torchtitan or megatron (the plainest that does it)")
-    add("--products", choices=get_args(Products), default="16-bit", help="matrix products; fp8: Megatron-LM (16-bit)")
+    add("--framework", metavar="NAME", help="ddp, fsdp, deepspeed, torchtitan or megatron (the simplest that works)")
+    add(
+        "--products",
+        choices=get_args(Products),
+        default="16-bit",
+        help="matrix products; fp8: Megatron-LM (16-bit)",
+    )
     add("--lora-rank", type=int, metavar="R", help="rank of the adapters (16)")
     more = parser.add_argument_group("on what (this machine)").add_argument
-    more("--gpus", metavar="8xMI300X", help="a described node in place of this machine")
-    more("--nodes", type=int, metavar="N", help="that many such nodes (1)")
+    more("--gpus", metavar="8xMI300X", help="plan for a described node instead of this machine")
+    more("--nodes", type=int, metavar="N", help="number of such nodes (1)")
     more("--ram", type=float, metavar="GIB", help="main memory of a described node")
     more("--measure", action="store_true", help="measure this machine's rates first (about a minute)")
 
@@ -53,7 +58,7 @@ def arguments(parser: ArgumentParser) -> None:
         "--compare",
         nargs=2,
         metavar=("A", "B"),
-        help="two plans side by side: files (specifications, or recommend --json), changes of these options "
+        help="two plans side by side: files (specifications, or recommend --json), changes to these options "
         "(framework=megatron,nodes=2), or 'recommended'",
     )
 

@@ -57,15 +57,20 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add("--goal", choices=get_args(Goal), help="what the machine is for (pytorch)")
-    add("--rocm", metavar="X", help="this ROCm instead of the one that the tables propose (7.2, 10.0)")
-    add("--torch", metavar="Y", help="this torch instead of the newest with code for the GPU (2.11.0)")
-    add("--with", dest="maker", choices=get_args(Maker), help="what makes a new environment (venv)")
-    add("--wheels-only", action="store_true", help="ROCm from wheels beside torch, and no packages of the system")
+    add("--rocm", metavar="X", help="use this ROCm release instead of the proposed one (7.2, 10.0)")
+    add("--torch", metavar="Y", help="use this torch instead of the newest that supports the GPU (2.11.0)")
+    add("--with", dest="maker", choices=get_args(Maker), help="tool that creates a new environment (venv)")
+    add("--wheels-only", action="store_true", help="ROCm from wheels beside torch, no system packages")
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
-    add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
-    add("--force", action="store_true", help="write over a script that exists")
-    add("--offline", action="store_true", help="list all that the plan fetches, and how to carry it to this machine")
-    add("machines", nargs="*", metavar="MORE", help="with --from A --format ansible: more machines, in one playbook")
+    add("--script", metavar="FILE", help="also write the steps as a shell script (mode 0700, for review)")
+    add("--force", action="store_true", help="overwrite an existing script")
+    add("--offline", action="store_true", help="list all downloads, and how to bring them to this machine")
+    add(
+        "machines",
+        nargs="*",
+        metavar="MORE",
+        help="with --from A --format ansible: more machines for that playbook",
+    )
 
 
 def run(options: Options) -> int:

@@ -27,7 +27,7 @@ from rocdoctor.train.smoke.run.request import Aside, Request
 from rocdoctor.train.smoke.run.runner import modes_named
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 
-HELP: str = "prove that distributed training computes right, mode by mode"
+HELP: str = "prove that distributed training computes correctly, mode by mode"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
 
 
@@ -55,20 +55,24 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add("modes", nargs="*", metavar="MODE", help="modes to run (the quick set)")
-    add("--world", type=int, metavar="N", help="number of ranks (one a GPU; 2 without GPUs)")
+    add("--world", type=int, metavar="N", help="number of ranks (one per GPU; 2 without GPUs)")
     add("--backend", choices=get_args(smoke_nodes.Backend))
     add("--device", choices=get_args(smoke_nodes.Device))
     sets = parser.add_mutually_exclusive_group()
     sets.add_argument("--quick", action="store_true", help="the quick set of modes (this is the default)")
-    sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes, and --figures")
-    add("--figures", action="store_true", help="measure how fast this machine is (by itself: no modes)")
-    add("--soak", type=float, metavar="MINUTES", help="sustained load: what heat does to rate and clock")
+    sets.add_argument("--full", action="store_true", help="all modes, even those that take minutes, and --figures")
+    add("--figures", action="store_true", help="measure how fast this machine is (alone: runs no modes)")
+    add("--soak", type=float, metavar="MINUTES", help="sustained load, to see how heat affects speed and clock")
     add("--trace", metavar="FILE", help="write a torch.profiler trace of three training steps (with --figures)")
-    add("--plan", metavar="FILE", help="try what recommend --json printed, or a specification, for a few steps")
-    add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
+    add("--plan", metavar="FILE", help="run a plan (recommend --json) or a specification for a few steps")
+    add("--deadline", type=float, metavar="SECONDS", help="time limit per mode (30 on the CPU, 120 on GPUs)")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--list", action="store_true", help="print the modes and end")
-    shown.add_argument("--explain", action="store_true", help="print what modes compute, against what, what may differ")
+    shown.add_argument("--list", action="store_true", help="list the modes and exit")
+    shown.add_argument(
+        "--explain",
+        action="store_true",
+        help="print what modes compute and compare, and the tolerance",
+    )
     smoke_nodes.node_arguments(parser)
 
 

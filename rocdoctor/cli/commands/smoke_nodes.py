@@ -53,12 +53,12 @@ class NodeOptions(EvidenceOptions):
 def node_arguments(parser: ArgumentParser) -> None:
     """How nodes meet."""
     add = parser.add_argument_group("over several nodes: the same command on each of them, or one srun").add_argument
-    add("--nnodes", metavar="N|auto", help="number of nodes; auto: what Slurm says")
+    add("--nnodes", metavar="N|auto", help="number of nodes; auto: as Slurm says")
     add("--node-rank", type=int, metavar="R", help="this node's number, 0 to N-1 (within srun: its own)")
-    add("--rdzv", metavar="HOST:PORT", help="an address of node 0 and a free port there (within srun: by itself)")
-    add("--key", metavar="KEY", help="what node 0 printed (ROCDOCTOR_SMOKE_KEY hides it from other users)")
-    add("--key-file", metavar="FILE", help="a file of mode 0600 that holds the key (within srun: not needed)")
-    add("--nproc-per-node", type=int, metavar="P", help="ranks a node (one a GPU; 1 without GPUs)")
+    add("--rdzv", metavar="HOST:PORT", help="address of node 0 and a free port there (automatic within srun)")
+    add("--key", metavar="KEY", help="key that node 0 printed (ROCDOCTOR_SMOKE_KEY hides it from other users)")
+    add("--key-file", metavar="FILE", help="file of mode 0600 with the key (not needed within srun)")
+    add("--nproc-per-node", type=int, metavar="P", help="ranks per node (one per GPU; 1 without GPUs)")
     add("--wait", type=seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
 
 
