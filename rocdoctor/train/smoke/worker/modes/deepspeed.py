@@ -33,7 +33,9 @@ def zero(stage: int, context: LaunchedContext, copies: bool = False) -> None:
     torch, dist = context.torch, context.torch.distributed
     context.mark("import deepspeed")
     deepspeed: Any = importlib.import_module("deepspeed")
-
+    if copies:
+        known: Any = importlib.import_module("deepspeed.runtime.zero.config").DeepSpeedZeroConfig
+        context.need(hasattr(known(), "zero_hpz_partition_size"), "needs DeepSpeed 0.10 or later: hpZ of ZeRO++")
     context.mark("deepspeed.init_distributed (compiles an extension when it runs for the first time)")
     deepspeed.init_distributed(dist_backend=context.backend)
     context.joined("deepspeed")
@@ -43,8 +45,8 @@ def zero(stage: int, context: LaunchedContext, copies: bool = False) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     context.mark("deepspeed.initialize")
     near = (context.world // 2 if context.world % 2 == 0 and context.world > 2 else context.world) if copies else 1
-    configuration = _configuration(context, stage, near)
-    engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=configuration)
+    told = configuration(context.sizes.batch // context.world, stage, near)
+    engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=told)
     context.expect(
         "input",
         "deepspeed",
@@ -90,17 +92,17 @@ def zero(stage: int, context: LaunchedContext, copies: bool = False) -> None:
     _split(context, stage, engine)
 
 
-def _configuration(context: LaunchedContext, stage: int, near: int) -> dict[str, Any]:
-    size = context.sizes.batch // context.world
+def configuration(rows: int, stage: int, near: int) -> dict[str, Any]:
+    """DeepSpeed's settings for ``rows`` of the batch a rank; ``near`` ranks share a second copy, 1 for none."""
     return {
-        "train_micro_batch_size_per_gpu": size,
+        "train_micro_batch_size_per_gpu": rows,
         "gradient_accumulation_steps": 1,
         "steps_per_print": 10**9,
         "zero_optimization": {
             "stage": stage,
             "stage3_param_persistence_threshold": 0,
-            **(_NEARBY if near > 1 else {}),
-            "zero_hpz_partition_size": near,
+            # DeepSpeed before 0.10 refuses the name of what it does not know.
+            **({**_NEARBY, "zero_hpz_partition_size": near} if near > 1 else {}),
         },
         "zero_allow_untested_optimizer": True,
         "zero_force_ds_cpu_optimizer": False,

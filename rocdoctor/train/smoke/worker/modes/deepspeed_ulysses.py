@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
 from ..launched import LaunchedContext
@@ -19,6 +20,8 @@ def ulysses(context: LaunchedContext) -> None:
     context.mark("import deepspeed")
     deepspeed: Any = importlib.import_module("deepspeed")
     layer: Any = importlib.import_module("deepspeed.sequence.layer")
+    words = "needs DeepSpeed 0.14.5 or later: attention that takes the batch first"
+    context.need(takes_batch_first(layer.DistributedAttention), words)
     context.mark("deepspeed.init_distributed (compiles an extension when it runs for the first time)")
     deepspeed.init_distributed(dist_backend=context.backend)
     context.joined("deepspeed")
@@ -42,6 +45,12 @@ def ulysses(context: LaunchedContext) -> None:
     context.mark("backward")
     output.backward(part(context, gradient).contiguous())
     compare(context, output, leaves, len(leaves))
+
+
+def takes_batch_first(attention: Any) -> bool:
+    """Whether it is told which dimension is the batch; before, its exchange is right for the sequence first alone
+    (deepspeed/sequence/layer.py of DeepSpeed 0.14.4 and 0.14.5, read 2026-11-28)."""
+    return "batch_dim_idx" in inspect.signature(attention.forward).parameters
 
 
 MODES = (
