@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import plain
 from rocdoctor.train.emit.launcher import Argument, launcher
 from rocdoctor.train.emit.targets import Order, megatron, torchtitan
 from rocdoctor.train.recommend.memory.gpu_memory import step_copy
-from rocdoctor.train.recommend.model.specification import paged
 from rocdoctor.train.recommend.plan import Plan
 
 
@@ -25,6 +24,12 @@ def program(plan: Plan, order: Order) -> list[Argument]:
         if megatron.refuses(plan.work) is None:
             return megatron.program(plan, order)
     return [Argument((order.script, *order.script_arguments), "the training program")]
+
+
+def left_open(plan: Plan, order: Order) -> Sequence[str]:
+    """What the user still has to tell a program that is started with options of its own."""
+    named = any("torchtitan.train" in one.words for one in program(plan, order))
+    return torchtitan.LEFT_OPEN if named else ()
 
 
 def torchrun(
@@ -69,7 +74,7 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "recompute", f"checkpoint activations selectively: keep the results of {_KEPT[work.recompute]}"
     one_kernel = work.optimizer == "adam" and work.framework in ("ddp", "fsdp2") and not step_copy(work, 1.0)
     how = ", with fused=True (its default form copies all second moments in each step)" if one_kernel else ""
-    name = "paged 8-bit AdamW" if paged(work) else _OPTIMIZER[work.optimizer]
+    name = "paged 8-bit AdamW" if work.paged else _OPTIMIZER[work.optimizer]
     yield "optimizer", f"use the {name} optimizer{how}"
     if work.step_in_backward:
         yield (
@@ -124,7 +129,7 @@ def _division(plan: Plan) -> Iterator[tuple[str, str]]:
             yield "", "keep gathered weights after the forward pass (reshard_after_forward=False)"
     elif sizes.dp > 1:
         yield "data_parallel", "average gradients over the ranks with DistributedDataParallel"
-    moved = (("optimizer", sizes.offload_optimizer and not paged(work)), ("weights", sizes.offload_weights))
+    moved = (("optimizer", sizes.offload_optimizer and not work.paged), ("weights", sizes.offload_weights))
     parts = [name for name, is_moved in moved if is_moved]
     if parts:
         yield "offload", f"keep {' and '.join(parts)} in main memory (CPU offload)"

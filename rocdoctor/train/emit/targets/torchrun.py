@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rocdoctor.train.emit.files import File, comment
-from rocdoctor.train.emit.launch import demands, torchrun
+from rocdoctor.train.emit.launch import demands, left_open, torchrun
 from rocdoctor.train.emit.launcher import LOCAL, PORT, array, model_words, open_ports, own_port
 from rocdoctor.train.emit.targets import Order
 from rocdoctor.train.emit.targets.env import export, lines
@@ -31,6 +31,8 @@ def files(plan: Plan, order: Order) -> Sequence[File]:
 def head(plan: Plan, order: Order) -> Iterator[str]:
     """What the file is for, and what the program must do, as comments."""
     yield from comment(f"written by rocdoctor: {model_words(plan)} on {plan.fleet.name}")
+    for one in left_open(plan, order):
+        yield from comment(one)
     told = demands(plan, order)
     if told:
         yield "# The memory of this plan was estimated for a training program that does this:"

@@ -22,7 +22,7 @@ from rocdoctor.train.recommend.model.layout import Parallel
 from rocdoctor.train.recommend.model.torchtitan_code import FLAVOURS, VERSION, preset_of
 from rocdoctor.train.recommend.plan import Plan
 
-__all__ = ["FRAMEWORKS", "files", "program", "refuses"]
+__all__ = ["FRAMEWORKS", "LEFT_OPEN", "files", "program", "refuses"]
 
 
 def _batches(plan: Plan) -> Iterator[Argument]:
@@ -148,13 +148,15 @@ def program(plan: Plan, order: Order) -> list[Argument]:
     return [*words, Argument((policy,), because(plan, "recompute", "which activations are computed again"))]
 
 
+LEFT_OPEN = (
+    "Data, tokenizer, learning rate, steps and checkpoints are those of torchtitan's configuration; set yours with "
+    "--hf_assets_path (folder of the tokenizer), --dataloader.dataset, --training.steps and --checkpoint.enable, "
+    "before activation-checkpoint, which must stay the last word.",
+    "Other versions of torchtitan name their options differently.",
+)
+
+
 def files(plan: Plan, order: Order) -> Sequence[File]:
     """The script that starts torchtitan on one node."""
-    head = [
-        told(plan, f"torchtitan {VERSION}"),
-        "Data, tokenizer, learning rate, steps and checkpoints are those of torchtitan's configuration; set yours with "
-        "--hf_assets_path (folder of the tokenizer), --dataloader.dataset, --training.steps and --checkpoint.enable, "
-        "before activation-checkpoint, which must stay the last word.",
-        "Other versions of torchtitan name their options differently.",
-    ]
+    head = [told(plan, f"torchtitan {VERSION}"), *LEFT_OPEN]
     return [File("torchtitan.sh", render(plan, head, (), program(plan, order)), executable=True)]

@@ -36,8 +36,9 @@ def _notes(plan: Plan) -> Iterator[str]:
     if work.step_in_backward:
         seen = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
         yield (
-            f"A step sees {seen}, since a step in the backward pass accumulates nothing, and no program is known to "
-            "take this plan: `rocdoctor emit torchrun` writes what yours must do. --method lora needs neither."
+            f"A step sees {seen}, since a step in the backward pass accumulates nothing and clips no gradients. "
+            "torchtune's full_finetune_single_device does it (optimizer_in_bwd=True) with models that it knows; for a "
+            "program of your own `rocdoctor emit torchrun` writes what it must do. --method lora needs none of this."
         )
     if work.method == "qlora":
         four = four_bit(fleet)
@@ -45,6 +46,7 @@ def _notes(plan: Plan) -> Iterator[str]:
             yield f"4-bit weights: {four.reason}"
         if work.parallel.zero == 3 and work.gpus > 1:
             yield "QLoRA with sharded weights needs bnb_4bit_quant_storage in the type of the other weights."
+    yield from _domain(plan)
     yield from _loading(plan)
     yield from _held_back(plan)
     if plan.result.speed is None and fleet.vendor != "cpu":
@@ -63,6 +65,17 @@ def _notes(plan: Plan) -> Iterator[str]:
     yield from plan.workload.derived
 
 
+def _domain(plan: Plan) -> Iterator[str]:
+    """That NVLink is taken to go beyond a node: whether nodes share a rack nobody has said."""
+    fleet, domain = plan.fleet, plan.work.gpu.domain
+    if fleet.nodes > 1 and domain > fleet.per_node:
+        nodes = min(fleet.nodes, domain // fleet.per_node)
+        yield (
+            f"NVLink is taken to join {nodes} nodes, as in one NVL{domain} rack with IMEX. Nodes of other racks, or "
+            "without it, have their network alone: expect a slower step there."
+        )
+
+
 def _loading(plan: Plan) -> Iterator[str]:
     """What loading takes of main memory before FSDP2 shards, where there is not that much.
 
@@ -72,6 +85,8 @@ def _loading(plan: Plan) -> Iterator[str]:
     if work.framework != "fsdp2" or not work.transformers or work.method == "qlora" or room is None:
         return
     ranks = plan.fleet.per_node
+    if plan.fleet.gpu_shares_memory:  # what no state fills yet
+        room += ranks * max(0.0, work.gpu.usable_bytes - plan.result.memory.states)
     whole = parameters(work.model) * (4.0 if work.method == "full" and not work.pure_bf16 else 2.0)
     if ranks * whole > room:
         yield (

@@ -25,7 +25,12 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     lines.append(f"{work.gpus} x {gpu.name}: {split}; {sharded}, as {work.framework} does it")
     if work.method == "full":
         weights, gradients, optimizer = bytes_per_parameter(work)
-        lines.append(f"states: {weights:g} B weights, {gradients:g} B gradients, {optimizer:g} B optimizer a parameter")
+        freed = ", of one matrix at a time" if work.step_in_backward else ""
+        moved = ", which move to main memory" if work.paged else ""
+        lines.append(
+            f"states: {weights:g} B weights, {gradients:g} B gradients{freed}, {optimizer:g} B optimizer a parameter"
+            f"{moved}"
+        )
     else:
         lines.append(f"states: frozen weights and {work.method} adapters of rank {work.lora_rank}")
     if part.total < 0.99 * parameters(model):

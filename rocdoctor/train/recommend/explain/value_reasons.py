@@ -11,9 +11,9 @@ from dataclasses import replace
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import SHARE
 from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter
+from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.model.spec import Work
-from rocdoctor.train.recommend.model.specification import paged
 from rocdoctor.train.recommend.model.torchtitan_code import without_code
 from rocdoctor.train.recommend.plan import Choice, Plan
 from rocdoctor.train.recommend.search.candidates import Candidate, Search
@@ -52,7 +52,8 @@ def _share(better: Candidate, other: Candidate) -> str:
 
 def margin(first: Candidate, second: Candidate) -> str:
     """By how much the plan is ahead of the next best one."""
-    held = f"it holds at most {gib(second.memory.high)} in place of {gib(first.memory.high)}"
+    most, now = gib(second.memory.high), gib(first.memory.high)
+    held = "it holds as much" if most == now else f"it holds at most {most} in place of {now}"
     if first.speed is None or second.speed is None:
         return f"speeds are not known; {held}"
     change = 1 - second.speed.tokens_per_s_per_gpu / first.speed.tokens_per_s_per_gpu
@@ -132,7 +133,7 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
         plain = _with(search, chosen, replace(work, loss="plain"))
         reason = f"plain logits and loss take {gib(plain.memory.logits)}; this one needs the package liger-kernel"
         yield Choice("loss", "fused", reason, gib(chosen.memory.logits), f"plain would be {_share(chosen, plain)}")
-    if sizes.offload_optimizer and not paged(work):
+    if sizes.offload_optimizer and not work.paged:
         yield _offload(search, chosen)
 
 
@@ -171,12 +172,21 @@ def _framework(chosen: Candidate, plan: Plan) -> Choice:
         return Choice("framework", "deepspeed", reason)
     reason = f"{FRAMEWORK_WORDS[work.framework]} divides the states over the GPUs"
     if plan.workload.method == "pretrain" and not work.transformers and without_code(work.model) is not None:
-        without = "torchtitan has no configuration of these sizes"
+        without = "torchtitan has no 16-bit configuration of these sizes"
         if work.framework == "megatron" and plan.fleet.nodes > 1:
-            reason = f"it takes any sizes; {without}, so FSDP2 would need a training program of your own"
+            reason = f"it takes any sizes; {without}, so FSDP2 would need one, or a training program, of your own"
         elif work.framework == "fsdp2":
-            reason += f"; {without}: a program of your own, or `rocdoctor emit trainer`"
+            reason += f"; {without}: write one or a program of your own{_others(work)}"
     return Choice("framework", work.framework, reason)
+
+
+def _others(work: Work) -> str:
+    """Programs that train a model which has to be written for FSDP2; the Trainer divides by data alone."""
+    sizes = work.parallel
+    trainer = sizes.tp == sizes.pp == sizes.cp == sizes.ep == 1
+    options = ["`rocdoctor emit trainer`"] if trainer else []
+    options += ["--framework megatron"] if other_code(work.model) is None else []
+    return f"; instead: {' or '.join(options)}" if options else ""
 
 
 def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
@@ -235,7 +245,7 @@ def _pipeline(chosen: Candidate) -> Iterator[Choice]:
         "pipeline_parallel",
         str(plan.stages),
         "only activations cross between stages, which suits slow links",
-        f"{work.model.layers // plan.stages} layers a stage",
+        _layers(work, plan.stages),
     )
     chunks = f", {plan.chunks} chunks a stage" if plan.chunks > 1 else ""
     yield Choice(
@@ -244,6 +254,16 @@ def _pipeline(chosen: Candidate) -> Iterator[Choice]:
         f"{plan.microbatches} micro-batches keep {plan.stages} stages busy",
         f"{plan.idle:.0%} idle",
     )
+
+
+def _layers(work: Work, stages: int) -> str:
+    """How layers are divided among the stages; what is over goes to the last one of Megatron-LM, as it is emitted."""
+    most = -(-work.model.layers // stages)
+    if work.model.layers % stages == 0:
+        return f"{most} layers a stage"
+    last = work.model.layers - (stages - 1) * most
+    uneven = work.framework == "megatron" and last > 0
+    return f"{most} layers a stage, {last} in the last" if uneven else f"at most {most} layers a stage"
 
 
 def _context_expert(chosen: Candidate) -> Iterator[Choice]:
@@ -323,7 +343,7 @@ def _recompute(search: Search, chosen: Candidate) -> Choice:
 def _optimizer(search: Search, chosen: Candidate) -> Choice:
     work = chosen.work
     each = bytes_per_parameter(work)[2]
-    if paged(work):
+    if work.paged:
         return Choice(
             "optimizer",
             "paged_adamw_8bit",
@@ -345,8 +365,20 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             f"moments in bf16 as the weights: states in fp32 would need {gib(whole.memory.high)}; small updates are "
             "lost to rounding, so watch the loss"
         )
-        return Choice("optimizer", "adamw", reason, f"{each:g} B a parameter")
+        return Choice("optimizer", "adamw", reason, f"{each:g} B a parameter", _in_fp32(search, chosen))
     return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")
+
+
+def _in_fp32(search: Search, chosen: Candidate) -> str:
+    """What states in fp32 would cost where they fit, which is with less kept for the backward pass."""
+    work = replace(chosen.work, pure_bf16=False, recompute="full", recompute_layers=None)
+    small = replace(work, micro_batch=1, microbatches=work.micro_batch * work.microbatches)
+    for one in (work, small):
+        other = _with(search, chosen, one)
+        if other.fits == "yes":
+            micro = "" if one.micro_batch == chosen.work.micro_batch else " and micro-batch 1"
+            return f"fp32 with recompute full{micro} would be {_share(chosen, other)}"
+    return ""
 
 
 def _offload(search: Search, chosen: Candidate) -> Choice:

@@ -59,6 +59,11 @@ class Work:
         """Tokens of one micro-batch on one GPU (context parallelism divides the sequence)."""
         return self.micro_batch * self.seq / self.parallel.cp
 
+    @property
+    def paged(self) -> bool:
+        """Whether 8-bit states lie in memory that moves between GPU and host (bitsandbytes' paged optimizers)."""
+        return self.optimizer == "adam8bit" and self.parallel.offload_optimizer
+
 
 _OPTIMIZERS: tuple[tuple[str, Optimizer], ...] = (
     ("8bit|8-bit|int8", "adam8bit"),

@@ -46,18 +46,13 @@ def _parallel(work: Work) -> dict[str, Any]:
         out["async_tp"] = True
     if sizes.offload_optimizer and sizes.offload_weights:
         out["offload"] = True
-    elif sizes.offload_optimizer and not paged(work):
+    elif sizes.offload_optimizer and not work.paged:
         out["offload_optimizer"] = "cpu"
     return out
 
 
-def paged(work: Work) -> bool:
-    """Whether 8-bit states lie in memory that moves between GPU and host (bitsandbytes' paged optimizers)."""
-    return work.optimizer == "adam8bit" and work.parallel.offload_optimizer
-
-
 def _optimizer(work: Work) -> str:
-    if paged(work):
+    if work.paged:
         return "paged_adamw_8bit"
     return {"adam": "adamw", "adam8bit": "adamw_8bit"}.get(work.optimizer, work.optimizer)
 

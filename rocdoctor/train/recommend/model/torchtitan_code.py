@@ -54,9 +54,9 @@ def preset_of(model: Model) -> str | None:
 
 
 def without_code(model: Model) -> str | None:
-    """That torchtitan has no configuration of a model's sizes, with the nearest that it has; None where it has one."""
+    """That torchtitan has no 16-bit configuration of a model's sizes, with the nearest; None where it has one."""
     if preset_of(model) is not None:
         return None
     count = counted_parameters(model)
     near = min(FLAVOURS, key=lambda one: abs(counted_parameters(_known()[one]) - count))
-    return f"torchtitan {VERSION} has no configuration with the sizes of {model.name}; nearest: {near}"
+    return f"torchtitan {VERSION} has no 16-bit configuration with the sizes of {model.name}; nearest: {near}"

@@ -40,8 +40,9 @@ _NOMINAL_GPU = (50e12, 500e9)
 # recipes for it (Primus). On other GPUs its lead in the table is one of time, not of framework: plain PyTorch's
 # attention was rated by runs of 2024, before it had cuDNN's kernel. How many levels that are is a choice, not measured.
 _OWN_PROGRAM = {"amd": 1.0, "nvidia": 4.0}
-# Levels of FSDP2 over nodes for a model that torchtitan has no configuration of: model code, sharding, checkpoints and
-# data have to be written. One more than a change to another program takes (Megatron-LM on NVIDIA): a choice.
+# Levels of FSDP2 over nodes for a model that torchtitan has no 16-bit configuration of: it, or model code, sharding,
+# checkpoints and data, have to be written. One more than a change to another program takes (Megatron-LM on NVIDIA): a
+# choice.
 _OWN_CODE = 5.0
 
 

@@ -55,8 +55,8 @@ def _pipelines(fleet: Fleet, workload: Workload, framework: Framework) -> Iterat
     more += 2.0 if fleet.nodes == 1 and fleet.fabric in ("xgmi", "nvlink") else 0.0
     if framework == "fsdp2" and workload.model.tied:
         return
-    for stages in _powers(min(fleet.gpus, layers)):
-        if stages == 1 or fleet.gpus % stages:
+    for stages in range(2, min(fleet.gpus, layers) + 1):
+        if fleet.gpus % stages:  # seven nodes may be seven stages
             continue
         if layers % stages:
             if framework == "megatron" and -(-layers // stages) * (stages - 1) < layers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 from rocdoctor.train.recommend.explain.value_reasons import gib, room
@@ -172,7 +173,8 @@ def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     if have is not None and wanted <= have:
         return
     known = f"{have / GIB:.0f} GiB are there" if have is not None else "how much there is, is not known"
-    yield Needed(f"{wanted / GIB:.0f} GiB of main memory a node would be enough for {one.saver.name} ({known}).")
+    least = ceil(max(wanted / GIB, round((have or 0.0) / GIB) + 1))
+    yield Needed(f"{least} GiB of main memory a node would be enough for {one.saver.name} ({known}).")
 
 
 def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:

@@ -106,7 +106,7 @@ def test_each_argument_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"model": "llama-2-7b"}, "no configuration with the sizes of llama-2-7b; nearest: llama-3.1-8b"),
+        ({"model": "llama-2-7b"}, "no 16-bit configuration with the sizes of llama-2-7b; nearest: llama-3.1-8b"),
         ({"model": "llama-3.2-1b"}, "nearest: qwen3-1.7b"),
         ({"model": {"name": "llama-3.1-8b", "layers": 16}}, "nearest"),
         ({"method": "lora"}, "not adapters"),
@@ -172,6 +172,8 @@ def test_a_launcher_runs_it_where_it_is_asked_for(tmp_path: Path) -> None:
     assert words[words.index("-m") + 1] == "torchtitan.train" and words[-1] == "activation-checkpoint:none"
     assert words == ran(files(one, Order())[0], tmp_path)
     assert "mine.py" in ran(target("torchrun").files(asked, Order(script="mine.py"))[0], tmp_path)
+    for order, told in ((Order(), True), (Order(script="mine.py"), False)):
+        assert ("--hf_assets_path" in target("slurm").files(asked, order)[0].text) is told
 
 
 def test_the_path_of_a_model_is_not_passed_on() -> None:

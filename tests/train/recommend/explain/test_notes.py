@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.explain.notes import notes
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.plan import Software as Installed
 from tests.train.recommend.fleet_kit import fleet, work
@@ -65,3 +66,54 @@ def test_a_model_that_all_ranks_cannot_load_at_once_is_loaded_by_one() -> None:
         assert plan.work.framework == "fsdp2"
         told.append(any("1051 GiB in all" in line and "cpu_ram_efficient_loading" in line for line in plan.notes))
     assert told == [True, False]  # 70.55 B weights of 2 bytes, eight times
+
+
+def test_main_memory_that_gpus_share_is_free_while_a_model_is_loaded() -> None:
+    plan = _plan("4xMI300A", "qwen3-30b-a3b", method="full")
+    assert plan.work.framework == "fsdp2"
+    assert not any("cpu_ram_efficient_loading" in line for line in plan.notes)
+
+
+def test_nvlink_beyond_a_node_is_told_as_an_assumption() -> None:
+    plan, told = _plan("4xGB200"), {}
+    for nodes in (1, 4, 36):
+        lines = notes(replace(plan, fleet=replace(plan.fleet, nodes=nodes)))
+        told[nodes] = [line for line in lines if "NVL72 rack" in line]
+    assert told[1] == []
+    assert "NVLink is taken to join 4 nodes" in told[4][0]
+    assert "NVLink is taken to join 18 nodes" in told[36][0]
+
+
+def test_a_step_in_the_backward_pass_names_who_does_it() -> None:
+    plan = _plan("RTX 4090", "llama-3.1-8b", method="full")
+    assert plan.work.step_in_backward
+    assert any("torchtune" in line and "clips no gradients" in line for line in plan.notes)
+
+
+def test_stages_that_layers_do_not_fill_evenly_are_counted_as_they_are_written() -> None:
+    answer = recommend(fleet("8xH100-SXM", 32), work("llama-3.1-405b", seq=4096))
+    plan = answer.plan
+    assert plan is not None
+    assert (plan.work.framework, plan.work.parallel.pp) == ("megatron", 32)
+    figures = {one.key: one.figure for one in plan.choices}
+    assert figures["pipeline_parallel"] == "4 layers a stage, 2 in the last"  # 126 layers
+    assert "in place of" not in answer.margin  # both hold as much
+
+
+def test_only_programs_that_can_divide_as_the_plan_does_are_offered() -> None:
+    plan = recommend(fleet("8xH200", 2), work("glm-4.5-air", seq=4096)).plan
+    assert plan is not None
+    assert (plan.work.framework, plan.work.parallel.ep > 1) == ("fsdp2", True)
+    assert "emit trainer" not in plan.why("framework")
+    assert "--framework megatron" in plan.why("framework")
+
+
+def test_where_states_in_fp32_would_fit_too_the_plan_says_at_what_cost() -> None:
+    told = {}
+    for gpu in ("MI300X", "H100-SXM"):  # 8.19 B parameters of 16 bytes are 122 GiB: room on 192 GB, none on 80 GB
+        plan = _plan(gpu, "qwen3-8b", method="full", seq=4096)
+        assert plan.work.pure_bf16
+        told[gpu] = next(one.instead for one in plan.choices if one.key == "optimizer")
+    assert told["MI300X"].startswith("fp32 with recompute full would be ")
+    assert "slower" in told["MI300X"]
+    assert told["H100-SXM"] == ""

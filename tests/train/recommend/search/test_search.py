@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import islice
 
@@ -293,6 +294,24 @@ def test_experts_beyond_a_node_must_pay_for_the_network() -> None:
 
 
 _DATA_AND_EXPERTS = {"ep", "dp", "dist_opt"}
+
+
+def test_main_memory_that_is_short_by_less_than_a_gibibyte_is_not_called_enough() -> None:
+    answer = recommend(fleet("V100"), work("qwen3-1.7b", method="full", seq=2048))  # 48 GiB are assumed
+    (said,) = (one.text for one in answer.needed if "of main memory a node" in one.text)
+    wanted, there = (float(one) for one in re.findall(r"(\d+) GiB", said))
+    assert wanted > there == 48
+
+
+def test_seven_nodes_may_be_seven_stages() -> None:
+    where, what = fleet("8xMI300X", 7), work("llama-3.1-405b", framework="megatron")
+    stages = {int(sizes.get("pp", 1)) for sizes, _ in layouts(where, what, "megatron")}
+    assert {7, 14} <= stages
+    assert all(where.gpus % one == 0 for one in stages)
+    # 405.85 B parameters of 18 bytes on 56 GPUs are 122 GiB each: a plan that divides them by all fits 192 GB.
+    plan = recommend(where, what).plan
+    assert plan is not None
+    assert plan.work.parallel.tp * plan.work.parallel.pp == where.gpus
 
 
 def test_the_last_stage_of_megatron_may_have_fewer_layers() -> None:
