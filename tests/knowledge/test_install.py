@@ -145,6 +145,7 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "sledir",
         "suse",
         "kernel",
+        "elkernel",
         "debkernel",
         "user",
     }
@@ -158,6 +159,8 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "dir",
         "rocm_packages",
         "nvdir",
+        "arch",
+        "nvarch",
         "branch",
         "number",
         "word",
