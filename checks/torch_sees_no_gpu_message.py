@@ -107,7 +107,7 @@ def _of_pypi(machine: Machine, messages: tuple[Message, ...], version: str) -> F
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),
         confidence="possible",
-        explains=("gpu-arch-not-built", "device-permission", "kernel-module-not-loaded"),
+        explains=("gpu-arch-not-built",),
     )
 
 

@@ -96,6 +96,16 @@ def test_a_release_without_a_label_is_probably_that_of_pypi() -> None:
     assert finding_of(CHECK, FALSE, nvidia_gpu(driver=u()), torch=TorchBuild(version=k("2.5.1"))) is None
 
 
+def test_what_is_only_probable_does_not_speak_over_what_is_shown() -> None:
+    listed = f"I have an RX 7900 XTX and torch does not see it.\n$ pip list\ntorch 2.9.0\n{FALSE}"
+    denied = (
+        "$ rocminfo\nROCk module is loaded\nUnable to open /dev/kfd read-write: Permission denied\n"
+        'user is not member of "render" group, the default DRM access group.\n'
+    )
+    assert first_cause(listed) == "wrong-backend-build"
+    assert first_cause(listed + denied) == "device-permission"
+
+
 def test_a_build_for_cuda_beside_a_radeon_that_trouble_is_told_of() -> None:
     told = "PyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\n"
     assert first_cause(f"I have an RX 6800 XT and torch does not see it.\n```\n{told}```\n") == "wrong-backend-build"
