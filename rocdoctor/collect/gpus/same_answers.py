@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from rocdoctor.host.base import Answer, Host, Kind, same_answer
+from rocdoctor.host.base import Answer, Host, same_answer
+from rocdoctor.host.recorder import Recorder
 
 T = TypeVar("T")
 
@@ -25,27 +26,7 @@ class SameAnswers:
         kept = self._kept.get(name)
         if kept is not None and all(same_answer(was, host.ask(question)) for question, was in kept[0].items()):
             return kept[1]  # type: ignore[no-any-return]
-        noting = _NotingHost(host)
+        noting = Recorder(host)
         made = make(noting)
         self._kept[name] = noting.answers, made
         return made
-
-
-class _NotingHost:
-    """A host, and all that it answered."""
-
-    def __init__(self, inner: Host) -> None:
-        self.inner = inner
-        self.kind: Kind = inner.kind
-        self.origin = inner.origin
-        self.answers: dict[str, Answer] = {}
-
-    def ask(self, question: str) -> Answer:
-        answer = self.answers[question] = self.inner.ask(question)
-        return answer
-
-    def prefetch(self, questions: Iterable[str]) -> None:
-        self.inner.prefetch(questions)
-
-    def available(self) -> tuple[str, ...]:
-        return self.inner.available()
