@@ -20,6 +20,7 @@ from rocdoctor.insight.gpus.presence import (
     MODULES,
     count_words,
     is_blocked,
+    is_refused,
     kernel_log,
     module_loaded,
     module_refusals,
@@ -50,8 +51,8 @@ def driver_module_not_loaded(machine: Machine) -> Outcome:
         return not_applicable("WSL computes through the Windows driver, not through a Linux module")
     found: list[Finding] = []
     for vendor, module in MODULES.items():
-        # A GPU that another driver holds is the matter of wrong-kernel-driver.
-        gpus = [gpu for gpu in of_vendor(machine, vendor) if value_or(gpu.driver, None) is None]
+        # A GPU that another driver holds is the matter of wrong-kernel-driver, and older ones need another.
+        gpus = [gpu for gpu in of_vendor(machine, vendor) if value_or(gpu.driver, None) is None and not is_refused(gpu)]
         if not gpus or module_loaded(machine, module):
             continue
         known(machine.kernel.modules)

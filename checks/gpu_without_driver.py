@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.gpus.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
+from rocdoctor.insight.gpus.presence import MODULES, harm, is_integrated, is_refused, kfd_path, reason_elsewhere
 from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, finding, info, not_applicable
 from rocdoctor.model.evidence import Known, known
 from rocdoctor.model.facts import Gpu, Machine
@@ -37,6 +37,11 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
             safety="safe",
         )
         return info(f"No kernel driver is bound to this GPU ({reason} tells why).", evidence=evidence, fix=fix)
+    if is_refused(gpu):
+        words = "Use another GPU for training, or train on the CPU"
+        fix = Fix(words, safety="safe", verify="lspci -k")
+        text = "No kernel driver is bound to this GPU; amdgpu does not support its generation, and ROCm cannot use it."
+        return info(text, evidence=evidence, fix=fix)
     fix = Fix(
         f"Look at what the kernel says of {module}, then load it",
         command=shell("sudo dmesg | grep -i {module:module}; sudo modprobe {module:module}", module=module),

@@ -40,6 +40,21 @@ def test_a_chip_that_cannot_compute_is_only_noted() -> None:
     assert severities(judge("gpu-without-driver", old)) == ["info"]
 
 
+def test_a_chip_that_amdgpu_refuses_needs_no_amdgpu() -> None:
+    # Rage 128, as QEMU has it; the ES1000 of older servers; a Radeon HD 5870
+    for pci_id in ("1002:5046", "1002:515e", "1002:6898"):
+        old = machine(
+            amd_gpu(driver=None, pci_id=pci_id, gfx=u()),
+            kernel=Kernel(modules_complete=True, modules=k(frozenset({"ext4"}))),
+        )
+        (verdict,) = judge("gpu-without-driver", old)
+        assert verdict.finding is not None
+        assert verdict.finding.severity == "info"
+        assert verdict.finding.fix is not None
+        assert verdict.finding.fix.command == "", "nothing to load"
+        assert states(judge("driver-module-not-loaded", old)) == ["pass"]
+
+
 def test_it_steps_back_where_another_check_tells_the_reason() -> None:
     failed = machine(
         amd_gpu(driver=None),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocdoctor.knowledge.lookup import chip_of_device
+from rocdoctor.knowledge.lookup import amdgpu_refuses, chip_of_device
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, KernelLog, LogEvent, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity
@@ -26,9 +26,6 @@ VISIBLE_NVIDIA = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 # What the driver says of a GPU that it gives up on.
 PROBE_KINDS = ("gpu-probe-failed", "amdgpu-init-failed")
 REASON_KINDS = ("amdgpu-discovery-failed", "amdgpu-ip-block-failed", "psp-load-failed", "amdgpu-firmware-boot-failed")
-
-# RV100 chips (ES1000 and its kin) show the console of older servers; include/drm/drm_pciids.h of Linux 6.12.
-_MANAGEMENT = ("515e", "5159", "5969")
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _TOOLS = {"amd": ("rocminfo", "rocm-smi", "amd-smi"), "nvidia": ("nvidia-smi",)}
@@ -74,15 +71,19 @@ def is_reserved(gpu: Gpu) -> bool:
     return value_or(gpu.driver, None) in RESERVING
 
 
+def is_refused(gpu: Gpu) -> bool:
+    """Known to be of a generation that amdgpu leaves to older drivers: nothing computes on it."""
+    return gpu.vendor == "amd" and amdgpu_refuses(value_or(gpu.pci_id, "").split(":")[-1])
+
+
 def kfd_path(gpu: Gpu) -> bool | None:
     """Whether the compute driver handles this chip at all, by the driver's table; None where that is silent."""
     if gpu.vendor != "amd" or not isinstance(gpu.pci_id, Known):
         return None
-    device = gpu.pci_id.value.split(":")[-1]
-    chip = chip_of_device(device)
-    if chip is None and device in _MANAGEMENT:
-        return False
-    return None if chip is None else chip.kfd
+    chip = chip_of_device(gpu.pci_id.value.split(":")[-1])
+    if chip is None:
+        return False if is_refused(gpu) else None
+    return chip.kfd
 
 
 def events_of(machine: Machine, gpu: Gpu, *kinds: str) -> tuple[LogEvent, ...]:
@@ -187,7 +188,7 @@ def is_blocked(machine: Machine, module: str) -> bool:
 def reason_elsewhere(machine: Machine, gpu: Gpu) -> str | None:
     """The check that says why no driver is bound to this GPU."""
     module = MODULES.get(gpu.vendor)
-    if module is None:
+    if module is None or is_refused(gpu):
         return None
     if probe_failure(machine, gpu) is not None:
         return "driver-probe-failed"

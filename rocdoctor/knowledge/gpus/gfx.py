@@ -187,6 +187,20 @@ def chip_of_device(device_id: int | str) -> Chip | None:
     return _chips().get(text.rjust(4, "0"))
 
 
+@cache
+def _refused() -> frozenset[str]:
+    found: set[str] = set()
+    for span in load_table("gfx")["not_amdgpu"]["devices"].split():
+        first, _, last = span.partition("-")
+        found.update(f"{device:04x}" for device in range(int(first, 16), int(last or first, 16) + 1))
+    return frozenset(found)
+
+
+def amdgpu_refuses(device_id: str) -> bool:
+    """Whether amdgpu leaves the AMD chip with this PCI device id ("515e") to older drivers, none of which computes."""
+    return device_id.lower() in _refused()
+
+
 def kernel_knows(name: str, release: str) -> bool | None:
     """Whether an upstream kernel release has the compute path of a target; None where no evidence decides.
 
