@@ -1,8 +1,9 @@
 """Fixtures damaged in many ways, run through the commands: ``python -m tests.fuzz.mutate --count 200 --seed 1``.
 
-Each case is one damaged input (a bundle, a packed one, a folder, an archive, a text) and one command in a child with a
-limit of time and memory. A case is broken when it ends with another status than 0, 1 or 2, prints a traceback, sends a
-control character to standard output, or passes a limit. Broken inputs stay where ``--keep`` says.
+Each case is one damaged input (a bundle, a packed one, a folder, an archive, a text, a script, a specification, a
+profile, a node's record) and one command in a child with a limit of time and memory. ``--minutes 30`` goes on until
+the time is over, two cases at a time. A case is broken when it ends with another status than 0, 1 or 2, prints a
+traceback, sends a control character to standard output, or passes a limit. Broken inputs stay where ``--keep`` says.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import io
+import itertools
 import json
 import os
 import random
@@ -19,11 +21,14 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from rocdoctor.host.evidence.capture import CaptureError, parse
+from tests.fuzz import documents
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 20
@@ -162,8 +167,11 @@ def case(folder: Path, seed: int) -> Case:
     source = random.Random(seed)
     fixtures = sorted((ROOT / "fixtures").glob("*.capture"))
     data = source.choice(fixtures).read_bytes()
-    form = source.choice(("bundle", "bundle", "gzip", "folder", "folder", "tar", "text"))
+    form = source.choice(("bundle", "bundle", "gzip", "folder", "folder", "tar", "text", *documents.FORMS))
     path = folder / f"{seed}-{form}"
+    if form in documents.FORMS:
+        path.write_bytes(changed(documents.document(form, source), source))
+        return Case(path, documents.arguments(form, path, source))
     if form == "bundle":
         path.write_bytes(changed(data, source))
     elif form == "gzip":
@@ -314,23 +322,44 @@ def broken(one: Case) -> str:
 
 
 def main() -> int:
-    """Try cases until the count is reached; the status is 1 when any was broken."""
+    """Try cases until the count is reached or the time is over; the status is 1 when any was broken."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--count", type=int, default=40)
+    options.add_argument("--minutes", type=float, help="go on for this long, whatever the count")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--keep", type=Path, help="where broken inputs are kept")
     told = options.parse_args()
-    worst = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for seed in range(told.seed, told.seed + told.count):
-            one = case(told.keep or Path(scratch), seed)
-            problem = broken(one)
-            if problem:
-                worst = 1
-                print(f"{seed}: rocdoctor {' '.join(one.arguments)}\n  {problem}", flush=True)
-            elif told.keep:
-                _remove(one.path)
-    return worst
+    until = None if told.minutes is None else time.monotonic() + 60 * told.minutes
+    seeds = itertools.count(told.seed) if until else iter(range(told.seed, told.seed + told.count))
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
+        folder = told.keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+
+        def tried() -> tuple[int, int]:
+            done = wrong = 0
+            while until is None or time.monotonic() < until:
+                seed = next(seeds, None)
+                if seed is None:
+                    break
+                done, wrong = done + 1, wrong + _told(folder, seed)
+            return done, wrong
+
+        totals = [one.result() for one in [pool.submit(tried), pool.submit(tried)]]
+    cases, wrong = sum(done for done, _ in totals), sum(broke for _, broke in totals)
+    print(f"{cases} damaged inputs from seed {told.seed} on, {wrong} broke a command")
+    return 1 if wrong else 0
+
+
+def _told(folder: Path, seed: int) -> bool:
+    """Whether the case broke a command, which is printed; what broke none is removed."""
+    one = case(folder, seed)
+    problem = broken(one)
+    if problem:
+        print(f"{seed}: rocdoctor {' '.join(one.arguments)}\n  {problem}", flush=True)
+    else:
+        for path in folder.glob(f"{one.path.name}*"):
+            _remove(path)
+    return bool(problem)
 
 
 def _remove(path: Path) -> None:
