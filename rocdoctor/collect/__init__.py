@@ -125,6 +125,7 @@ def collect(
         torch=torch,
         gpus=indices.with_indices(found, view.topology, environment, torch),
         gpus_complete=view.complete,
+        gpus_gap=None if any(gpu.vendor in ("amd", "nvidia") for gpu in found) else view.gap,
         holders=collect_holders(host, found),
         displays=tuple(view.displays),
         links=links,

@@ -44,6 +44,8 @@ def unanswered(answer: Answer) -> Unanswered | None:
     if answer.status == "failed" and _SILENT.search(answer.note):
         return Unanswered(answer.question, "timeout", answer.note)
     if answer.status == "failed":
+        if answer.note.startswith(("the process that asks this machine ", "cannot start the process that asks")):
+            return Unanswered(answer.question, "failed", answer.note)
         sick = answer.note in _SICK or any(answer.note.endswith(f": {words}") for words in _SICK)
         if sick or answer.note.startswith("MemoryError"):
             return Unanswered(answer.question, "failed", answer.note.rstrip(": "))

@@ -16,6 +16,8 @@ def run_check(one: Check, machine: Machine) -> list[Verdict]:
     """The verdicts of one check on one machine; a crash of the check is a verdict too."""
     try:
         subjects = one.selector(machine)
+    except NotKnown as ended:
+        return [Verdict(one.name, MACHINE, "unknown", why=ended.unknown.why, gap=ended.unknown)]
     except Exception as problem:
         return [Verdict(one.name, MACHINE, "crashed", why=f"{type(problem).__name__}: {problem}")]
     if isinstance(subjects, NotApplicable):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rocdoctor.model.evidence import Known
+from rocdoctor.model.evidence import Known, NotKnown
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import NotApplicable, Selected, Subjects
 from rocdoctor.model.subject import MACHINE
@@ -19,6 +19,13 @@ def _gpus(machine: Machine, wanted: Callable[[Gpu], bool], words: str) -> Subjec
     found = [Selected(gpu.subject, gpu) for gpu in machine.gpus if wanted(gpu)]
     if found:
         return found
+    return none_here(machine, words)
+
+
+def none_here(machine: Machine, words: str) -> NotApplicable:
+    """Why nothing is looked at; raises ``NotKnown`` where none may be known only because the bus gave no answer."""
+    if machine.gpus_gap is not None:
+        raise NotKnown(machine.gpus_gap)
     return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
 
 

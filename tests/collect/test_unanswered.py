@@ -26,6 +26,7 @@ _NAME = "read /sys/class/x"
         (Answer(_NAME, "failed", note="Input/output error"), "failed"),
         (Answer(_NAME, "failed", note="cannot start /usr/bin/x: Too many open files"), "failed"),
         (Answer(_NAME, "failed", note="MemoryError: "), "failed"),
+        (Answer(_NAME, "failed", note="the process that asks this machine ended with status 3"), "failed"),
         (Answer(_NAME, "failed", note="Invalid argument"), None),
         (Answer(_NAME, "failed", note="not a regular file"), None),
         (Answer("python default --import", "failed", note="root does not run it"), "not asked"),

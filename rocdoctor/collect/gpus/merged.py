@@ -57,6 +57,7 @@ class GpuView:
         self.records: list[GpuRecord] = []
         self.displays: list[Display] = []
         self.complete = False
+        self.gap: Unknown | None = None  # the bus was asked and did not answer
         self.topology = kfd.KfdTopology()
         self.listed = 0  # the most that one source lists, where that is more than is read
 
@@ -93,7 +94,7 @@ def from_sysfs(host: Host, seen: SameAnswers | None = None) -> GpuView:
 
 def _of_pci(host: Host) -> GpuView:
     view = GpuView()
-    devices, listed = pci.devices(host)
+    devices, listed, view.gap = pci.devices(host)
     for device in devices:
         vendor = pci.gpu_vendor(device.uevent.vendor_id, device.pci_class)
         if pci.is_plain_display(device.uevent.vendor_id, device.pci_class):

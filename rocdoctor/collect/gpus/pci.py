@@ -28,6 +28,7 @@ from rocdoctor.parsers.kernel.pci_link import (
     parse_resource,
 )
 
+_NO_ANSWER = ("timeout", "denied", "failed")
 VENDORS = {0x1002: "amd", 0x10DE: "nvidia", 0x8086: "intel"}
 
 
@@ -56,9 +57,13 @@ def gpu_vendor(vendor_id: int | None, pci_class: PciClass | None) -> str | None:
     return vendor
 
 
-def devices(host: Host) -> tuple[list[PciDevice], Answer]:
-    """All devices of the bus and the listing's answer, which is incomplete when a device could not be read."""
+def devices(host: Host) -> tuple[list[PciDevice], Answer, Unknown | None]:
+    """All devices of the bus, and the listing's answer, which is incomplete when a device could not be read.
+
+    The third is why, where the bus or a device was asked and gave no answer.
+    """
     listed = host.ask("list /sys/bus/pci/devices/*")
+    gap = listed.unknown() if listed.status in _NO_ANSWER else None
     lines = listed.lines() if listed.ok else []
     folders = lines[:MAX_PATHS]
     if len(lines) > MAX_PATHS:
@@ -72,11 +77,13 @@ def devices(host: Host) -> tuple[list[PciDevice], Answer]:
         whole = answer.complete and not answer.truncated
         if not (answer.ok and whole):
             listed = replace(listed, complete=False)
+        if gap is None and answer.status in _NO_ANSWER:
+            gap = answer.unknown()
         if bdf is not None and answer.ok:
             found.append(PciDevice(bdf, folder, parse_uevent(answer.text), question, whole))
         elif bdf is not None and host.kind != "live" and (event := _from_files(host, folder)) is not None:
             found.append(PciDevice(bdf, folder, event, f"read {folder}/vendor", False))
-    return found, listed
+    return found, listed, gap
 
 
 def link_state(host: Host, folder: str) -> LinkState:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from rocdoctor.insight.gpus.presence import is_driven, is_integrated, is_reserved
 from rocdoctor.insight.texts.log_events import is_current
 from rocdoctor.judging.check import quote
+from rocdoctor.judging.selectors import none_here
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, ToolFailure
-from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
+from rocdoctor.model.finding import Evidence, Selected, Subjects
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.subject import MACHINE
 
@@ -111,7 +112,7 @@ def machine_of_nvidia_tool(machine: Machine) -> Subjects[None]:
         return [Selected(MACHINE, None)]
     if not machine.gpus and not machine.gpus_complete and value_or(machine.nvidia_failure, None) is not None:
         return [Selected(MACHINE, None)]
-    return NotApplicable("no NVIDIA GPU here" if machine.gpus_complete else "no NVIDIA GPU in this evidence")
+    return none_here(machine, "NVIDIA GPU")
 
 
 def works_in_torch(machine: Machine) -> bool:

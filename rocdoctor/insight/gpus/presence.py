@@ -44,6 +44,13 @@ def count_words(count: int, noun: str = "GPU") -> str:
     return f"{word} {noun}{'' if count == 1 else 's'}"
 
 
+def no_gpu_words(machine: Machine) -> str:
+    """What is said of a machine without a known GPU, in a sentence."""
+    if machine.gpus_gap is not None:
+        return f"It is unknown which GPUs are here: {machine.gpus_gap.why}."
+    return "No GPU is on the PCI bus." if machine.gpus_complete else "No GPU is in this evidence."
+
+
 def kernel_log(machine: Machine) -> KernelLog | None:
     """The kernel log where there is one."""
     return value_or(machine.kernel.log, None)

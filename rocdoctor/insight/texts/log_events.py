@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rocdoctor.judging.check import Selector, quote
+from rocdoctor.judging.selectors import none_here
 from rocdoctor.model.evidence import Known, known, unknown
 from rocdoctor.model.facts import LogEvent, Machine
-from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
+from rocdoctor.model.finding import Evidence, Selected, Subjects
 from rocdoctor.model.subject import MACHINE, Subject
 
 # Older events are history: the machine has worked for a day since. (A judgement; no source states such a limit.)
@@ -26,7 +27,7 @@ def gpu_log(vendor: str, *kinds: str) -> Selector[None]:
         if any(gpu.vendor in vendors for gpu in machine.gpus) or _matching(machine, kinds):
             return [Selected(MACHINE, None)]
         words = _VENDOR_WORDS.get(vendor, "AMD or NVIDIA GPU")
-        return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
+        return none_here(machine, words)
 
     return select
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rocdoctor.model.evidence import NOT_ASKED, Fact
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Unknown
 from rocdoctor.model.facts.commands import CommandLine
 from rocdoctor.model.facts.expected import Expected
 from rocdoctor.model.facts.gpu import Display, Gpu, GpuHolders, GpuLink
@@ -46,6 +46,7 @@ class Machine:
 
     gpus: tuple[Gpu, ...] = ()
     gpus_complete: bool = False  # the list shows every GPU on the bus
+    gpus_gap: Unknown | None = None  # why no GPU of AMD or NVIDIA is known, where the bus gave no answer
     displays: tuple[Display, ...] = ()
     links: tuple[GpuLink, ...] = ()
     links_complete: bool = False

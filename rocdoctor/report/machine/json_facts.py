@@ -132,7 +132,7 @@ def facts(machine: Machine) -> dict[str, Any]:
     data: dict[str, Any] = {"schema": SCHEMA}
     data["gpus"] = [_gpu(write, gpu) for gpu in machine.gpus]
     if not machine.gpus_complete:
-        write.unknown["gpus"] = "this evidence may not show every GPU"
+        write.unknown["gpus"] = machine.gpus_gap.why if machine.gpus_gap else "this evidence may not show every GPU"
     data["links"] = [
         {
             "a": link.a,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from rocdoctor.insight.gpus.gpu_health import telling
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
@@ -32,8 +33,7 @@ def gpu_lines(diagnosis: Diagnosis, width: int, preliminary: bool = False) -> Te
     """
     each = standings(diagnosis)
     if not each:
-        none = "No GPU is on the PCI bus." if diagnosis.machine.gpus_complete else "No GPU is in this evidence."
-        return Text(none, style="dim")
+        return Text(no_gpu_words(diagnosis.machine), style="dim")
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{'gpu':<3}{'°C':>8} {'W':>9} {'GiB':>8}  {'link':<7}state", style="dim")
     for one in each[:_MOST]:

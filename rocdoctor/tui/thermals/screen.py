@@ -17,6 +17,7 @@ from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.host.supervised.supervised_host import fresh
 from rocdoctor.insight.gpus.access import enclosure
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
@@ -396,5 +397,6 @@ class ThermalsPage(Page):
         if diagnosis is None:
             return Text("Asking for GPUs.")
         whole = diagnosis.machine.gpus_complete
-        words = "This machine has no GPU; only the processors have sensors." if whole else "No GPU in this evidence."
+        words = "This machine has no GPU; only the processors have sensors."
+        words = words if whole else no_gpu_words(diagnosis.machine)
         return Text(words, style="bold")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.insight.links.pcie import generation
 from rocdoctor.insight.links.pcie_path import hypervisor_sign
 from rocdoctor.model.evidence import Known, value_or
@@ -56,8 +57,7 @@ def topology(machine: Machine, verdicts: Sequence[Verdict], width: int) -> Drawi
         lines.append(row.text)
         gpus.append(row.gpu)
     if not machine.gpus:
-        words = "No GPU is on the PCI bus." if machine.gpus_complete else "No GPU is in this evidence."
-        lines += [Text(""), *filled("", "", atoms(words), width)]
+        lines += [Text(""), *filled("", "", atoms(no_gpu_words(machine)), width)]
     return _with_links(machine, verdicts, width, lines, gpus, {})
 
 
