@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rocdoctor.host.evidence.capture import CaptureError, parse
@@ -33,6 +34,7 @@ from tests.fuzz import documents
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 20  # of the processor, which other programs of the machine do not take away
+_MORE_S = 1.0  # for each MiB that a folder holds: no text is read for longer
 _PATIENCE_S = 600  # a case that waits for something would wait for ever
 LARGEST = 4 * 2**20  # of a damaged input: larger ones show the same and take longer to make
 LIMIT_BYTES = 500 * 2**20
@@ -278,15 +280,17 @@ def _archive(path: Path, data: bytes, source: random.Random) -> None:
 # -- running
 
 
-def _limits() -> None:
+def _limits(limit_s: int) -> None:
     """In the child: more memory than is allowed ends in a MemoryError, which is a broken case."""
     resource.setrlimit(resource.RLIMIT_AS, (3 * LIMIT_BYTES, 3 * LIMIT_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s + 1))
 
 
 def broken(one: Case) -> str:
     """What is wrong with how a case ends; "" when nothing is."""
+    read = sum(min(path.lstat().st_size, LARGEST) for path in (one.path, *one.path.rglob("*")) if path.is_file())
+    limit_s = int(LIMIT_S + _MORE_S * read / 2**20)
     # The child prints its peak memory itself. That of getrusage would count what we held when it was forked from us.
     program = (
         "import sys\n"
@@ -303,7 +307,7 @@ def broken(one: Case) -> str:
             capture_output=True,
             timeout=_PATIENCE_S,
             stdin=subprocess.DEVNULL,
-            preexec_fn=_limits,
+            preexec_fn=partial(_limits, limit_s),
             cwd=ROOT,
             check=False,
         )
@@ -312,7 +316,7 @@ def broken(one: Case) -> str:
     said = done.stderr.decode("utf-8", errors="replace")
     peak = re.search(r"^peak (\d+)\Z", said.strip().rpartition("\n")[2])
     if done.returncode == -signal.SIGXCPU:
-        return f"took more than {LIMIT_S} s of the processor"
+        return f"took more than {limit_s} s of the processor"
     if done.returncode not in (0, 1, 2) or "Traceback" in said or "rocdoctor broke" in said:
         return f"status {done.returncode}: {said[-2000:]}"
     shown = done.stdout.decode("utf-8", errors="replace")
