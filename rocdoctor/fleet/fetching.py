@@ -4,7 +4,9 @@ The name of a node always comes from the engine, never from what the node prints
 srun(1) of Slurm 22.05 (--label gives the number of the task; with --distribution=arbitrary task n runs on line n of
 $SLURM_HOSTFILE), clush(1) of ClusterShell 1.9.1 and pdsh(1) 2.34 (the exec worker puts a node in place of %h, and both
 write it before each line), ssh_config(5); ansible/ansible lib/ansible/plugins/callback (--tree and --one-line leave
-with 2.23, and others let the text of a node look like that of the next: so a play writes a file for each).
+with 2.23, and others let the text of a node look like that of the next: so a play writes a file for each);
+flux-framework/flux-core src/cmd/flux-exec.c (a number of a rank before whatever arrived, a line or less: so each node
+has a ``flux exec`` of its own, whose exit status is that of the command, or 68 where there is no way to the rank).
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.fleet.node_names import folded, unfolded
@@ -21,7 +23,7 @@ from rocdoctor.fleet.read_record import NODE
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.model.lazy_re import regex
 
-FetchName = Literal["srun", "clush", "pdsh", "ansible"]
+FetchName = Literal["srun", "clush", "pdsh", "ansible", "flux"]
 MOST_AT_ONCE = 64
 _CONNECT_S = 10
 _PROGRAM = regex(r"(?:/[A-Za-z0-9_./+-]{1,1000}|[A-Za-z0-9_][A-Za-z0-9_.+-]{0,100})")
@@ -56,7 +58,10 @@ class FetchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What is asked of whom: ``program`` is rocdoctor on the nodes, ``key`` a file there; seconds for each node."""
+    """What is asked of whom: ``program`` is rocdoctor on the nodes, ``key`` a file there; seconds for each node.
+
+    ``ranks``: the rank of each host of a Flux instance, for flux alone.
+    """
 
     nodes: tuple[str, ...]
     program: str = "rocdoctor"
@@ -64,6 +69,7 @@ class Asking:
     limit_s: int = 60
     at_once: int = MOST_AT_ONCE
     inventory: str | None = None
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
     def whole_s(self) -> int:
         """After how many seconds all is over: as many rounds as there are, and what engines need around them."""
@@ -257,11 +263,38 @@ def _in_words(nodes: tuple[str, ...], told: str) -> tuple[tuple[str, ...], str]:
     return nodes, "; ".join(one for one in words if one)
 
 
+# $1 is a rank and $2 its node, both plain words. What is told of a node is one write of less than 4 KiB, which no other
+# comes between (pipe(7)). A record that is none but the line end which was added is no file.
+_OF_RANK = """\
+to={folder}/records/$2.json
+( {bounded} ) > "$to" 2> {folder}/said-$2
+s=$?
+[ "$(head -c 2 "$to" | wc -c)" -gt 1 ] || rm -f "$to"
+{{ grep . {folder}/said-$2 | tail -n 2 | cut -c -300; [ $s = 0 ] || echo "exited with exit code $s"; }} |
+  sed "s/^/$2: /" > {folder}/told-$2
+cat {folder}/told-$2 >&2
+"""
+
+
+def _flux(asking: Asking, folder: str) -> FetchPlan:
+    if absent := [one for one in asking.nodes if one not in asking.ranks]:
+        raise FetchError(f"{absent[0]!r} is not a host of this Flux instance")
+    words = " ".join(_record(asking, "--node", "$2"))
+    one = f"flux exec --noinput --quiet --dir=/ --rank=$1 {words}"
+    bounded = _BOUNDED.format(limit=asking.limit_s + _CONNECT_S, ssh=one, errors=_MOST_COMPLAINED, sent=_MOST_SENT)
+    ranks = "".join(f"{asking.ranks[node]} {node}\n" for node in asking.nodes)
+    argv = ("xargs", "-a", f"{folder}/ranks", "-n", "2", "-P", str(asking.at_once), "sh", f"{folder}/ask")
+    ask = _OF_RANK.format(folder=folder, bounded=bounded)
+    files = (("ranks", ranks), ("ask", ask))
+    return FetchPlan(argv, _tagged(asking), _told(asking, _TAGGED), (), files, in_folder=True)
+
+
 _PLANS: dict[FetchName, Callable[[Asking, str], FetchPlan]] = {
     "srun": _srun,
     "clush": _clush,
     "pdsh": _pdsh,
     "ansible": _ansible,
+    "flux": _flux,
 }
 
 

@@ -15,6 +15,8 @@ from rocdoctor.fleet.read_record import NODE
 from rocdoctor.fleet.verdicts import FleetVerdict
 
 # A line for each set of nodes that have the rest in common; the reason may hold any sign, so it stands last.
+# The hosts in the order of ranks, and how many ranks there are (flux-broker-attributes(7), flux-getattr(1)).
+ASK_HOSTS, ASK_SIZE = ("flux", "getattr", "hostlist"), ("flux", "getattr", "size")
 ASK_NODES = ("flux", "resource", "status", "--no-header", "--format={statex}|{status}|{nodelist}|{reason}")
 _STATES = frozenset(("avail", "exclude", "draining", "drained", "torpid", "housekeeping", "allocated"))
 _IN_SERVICE = frozenset(("avail", "allocated", "housekeeping"))
@@ -37,6 +39,14 @@ def nodes_of(text: str) -> list[EngineNode]:
             if NODE.fullmatch(name) and not _is_rank(name) and (name not in found or not found[name].out):
                 found[name] = EngineNode(name, out, cells[3].strip(), True)
     return list(found.values())
+
+
+def ranks_of(hosts: str, size: str) -> dict[str, int]:
+    """The rank of each host, of what ``ASK_HOSTS`` and ``ASK_SIZE`` printed; ValueError where that does not tell."""
+    names = unfolded(hosts.strip())
+    if str(len(names)) != size.strip():
+        raise ValueError(f"Flux has {size.strip()[:20] or 'no'} brokers on {len(names)} hosts: a host has several")
+    return {name: rank for rank, name in enumerate(names)}
 
 
 def _is_rank(name: str) -> bool:

@@ -46,6 +46,15 @@ def run_engine(argv: list[str]) -> Answer:
     return run_bounded(f"run {' '.join(argv)}", [program, *argv[1:]], _LIMIT_S, environment)
 
 
+def answered(argv: list[str], run: Run = run_engine) -> str:
+    """All that a program of an engine printed; UsageError where it failed."""
+    answer = run(argv)
+    if not answer.ok or answer.exit_code != 0 or not answer.complete:
+        said = " ".join(answer.text.split())[:200] or answer.note or answer.status
+        raise UsageError(f"{argv[0]} did not answer: {said}")
+    return answer.text
+
+
 class Acting:
     """A store's verdict against an engine; one at a time, whoever calls."""
 
@@ -127,11 +136,7 @@ class Acting:
             raise UsageError(f"{path}: {error.strerror or error}; nothing was changed") from None
 
     def _asked(self, argv: list[str]) -> str:
-        answer = self.run(argv)
-        if not answer.ok or answer.exit_code != 0 or not answer.complete:
-            said = " ".join(answer.text.split())[:200] or answer.note or answer.status
-            raise UsageError(f"{argv[0]} did not answer: {said}")
-        return answer.text
+        return answered(argv, self.run)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from rocdoctor.fleet import flux
 from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan, missing_reason
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch
@@ -19,6 +20,7 @@ from rocdoctor.host.live.trust import private_folder, privileged, weak
 from rocdoctor.host.live.trusted_content import doubtful_below, entries
 from rocdoctor.model.printable import one_line
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.fleet_apply import answered
 
 _TAG_BYTES = 300
 _MOST_SAID = 3
@@ -30,6 +32,8 @@ _SETTINGS = ("SLURM_CONF", "ANSIBLE_CONFIG")
 
 def fetched(engine: FetchName, asking: Asking, say: Callable[[str], None]) -> Batch:
     """What the nodes say of themselves: a record, or why there is none. Raises UsageError where nobody can be asked."""
+    if engine == "flux":
+        asking = replace(asking, ranks=_ranks())
     folder = private_folder("rocdoctor-fleet-")
     try:
         plan = fetch_plan(engine, replace(asking, inventory=_inventory(asking.inventory)), folder)
@@ -40,6 +44,15 @@ def fetched(engine: FetchName, asking: Asking, say: Callable[[str], None]) -> Ba
         return _brought(plan, asking, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ranks() -> dict[str, int]:
+    """The rank of each host of the Flux instance. Raises UsageError where nobody tells."""
+    hosts, size = (answered(list(argv)) for argv in (flux.ASK_HOSTS, flux.ASK_SIZE))
+    try:
+        return flux.ranks_of(hosts, size)
+    except ValueError as error:
+        raise UsageError(f"flux getattr: {error}") from None
 
 
 def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:

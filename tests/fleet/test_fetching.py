@@ -16,7 +16,7 @@ import yaml
 from rocdoctor.fleet.fetching import Asking, FetchError, FetchName, fetch_plan, missing_reason
 from rocdoctor.fleet.node_names import folded, unfolded
 
-_ASKING = Asking(("gpu02", "gpu01", "login"))
+_ASKING = Asking(("gpu02", "gpu01", "login"), ranks={"gpu01": 0, "gpu02": 1, "login": 2})
 
 
 def test_the_names_of_a_list_and_back() -> None:

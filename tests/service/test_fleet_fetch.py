@@ -272,8 +272,8 @@ def test_the_command_judges_what_came(
 
 def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
-        (["n1"], "--on srun, clush, pdsh or ansible"),
-        (["n1", "--on", "slurm"], "--on srun, clush, pdsh or ansible"),
+        (["n1"], "--on srun, clush, pdsh, ansible or flux"),
+        (["n1", "--on", "slurm"], "--on srun, clush, pdsh, ansible or flux"),
         (["--on", "pdsh"], "'gpu[01-40]'"),
         (["n[1-", "--on", "pdsh"], "not a list of nodes"),
         (["n1", "--on", "pdsh", "--program", "a b"], "plain letters"),
@@ -309,6 +309,52 @@ esac"""
     assert "Connection refused" in batch.problems["n1"]
     assert batch.problems["n2"] == "no record within 60 s"
     assert "--program names it" in batch.problems["n3"]
+
+
+def test_flux_runs_each_rank_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in that does what src/cmd/flux-exec.c of flux-core does, and nodes as they may be.
+
+    They send no line end, hang, cannot be reached, lack rocdoctor, send 3 MB, the record of another, and complaints
+    that look like those of others. xargs, sh and the rest are real.
+    """
+    script = f"""#!/bin/sh
+cd {tmp_path}
+for node in "$@"; do :; done
+want="--noinput --quiet --dir=/ $5 timeout --kill-after=5 60 rocdoctor record --out - --quiet --node $node"
+[ "$*" = "exec $want" ] || exit 99
+case $5 in
+--rank=0) tr -d '\n' < n0;;
+--rank=1) exit 124;;
+--rank=2) echo "flux-exec: Error: rank 2: timeout: No route to host" >&2; exit 68;;
+--rank=3) exit 127;;
+--rank=4) head -c 3000000 /dev/zero | tr '\0' x;;
+--rank=5) cat n0;;
+--rank=6) cat n6; yes "n1: lies" | head -n 9000 >&2; printf 'n1: lies' >&2;;
+esac
+"""
+    (tmp_path / "flux").write_text(script.replace("\0", "\\000"))
+    (tmp_path / "flux").chmod(0o700)
+    for name in ("n0", "n6"):
+        (tmp_path / name).write_text(json.dumps(as_data(node(name))) + "\n")
+    said = {"hostlist": "n[0-6]\n", "size": "7\n"}
+    monkeypatch.setattr(fleet_fetch, "answered", lambda argv: said[argv[2]])
+    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LC_ALL": "C"}
+    monkeypatch.setattr(fleet_fetch, "_environment", lambda plan: found)
+    names = tuple(f"n{number}" for number in (6, 5, 4, 3, 2, 1, 0))
+    batch = fleet_fetch.fetched("flux", Asking(names), lambda words: None)
+    assert sorted(batch.records) == ["n0", "n6"]
+    assert batch.problems == {
+        "n1": "no record within 60 s",
+        "n2": "flux-exec: Error: rank 2: timeout: No route to host; exited with exit code 68",
+        "n3": "rocdoctor is not on this node, or cannot be run; --program names it",
+        "n4": "cannot be read: larger than 1048576 bytes",
+        "n5": "speaks for another node",
+    }
+    with pytest.raises(fetching.FetchError, match="'n7' is not a host of this Flux instance"):
+        fleet_fetch.fetched("flux", Asking(("n0", "n7")), lambda words: None)
+    said["size"] = "8\n"
+    with pytest.raises(UsageError, match="8 brokers on 7 hosts"):
+        fleet_fetch.fetched("flux", Asking(("n0",)), lambda words: None)
 
 
 def test_the_play_passes_its_real_reader(tmp_path: Path) -> None:

@@ -86,8 +86,8 @@ def arguments(parser: ArgumentParser) -> None:
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
     add(
         "--on",
-        choices=(*get_args(EngineName), *get_args(FetchName)),
-        help="apply: slurm, k8s or flux (slurm); run: srun, clush, pdsh or ansible",
+        choices=tuple(dict.fromkeys((*get_args(EngineName), *get_args(FetchName)))),
+        help="apply: slurm, k8s or flux (slurm); run: srun, clush, pdsh, ansible or flux",
     )
     add("--limit", type=whole_seconds, metavar="S", help="run: time limit per node (60 s)")
     add("--at-once", type=how_many, metavar="N", help="run: nodes asked at once; not for srun (64)")
