@@ -1,4 +1,4 @@
-"""Manual pages of checks, read without importing them, and of pieces of advice."""
+"""Manual pages of all that findings are named after: checks, read without importing them, advice, nodes, causes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from rocdoctor.service.errors import UsageError, suggestion
 
 
 def page(name: str) -> str:
-    """The manual page of a check or a piece of advice, its name first; UsageError for a name that is none."""
+    """The manual page of a name that stands in what we print, that name first; UsageError for one that is none."""
     wanted = name.replace("_", "-")
     if wanted.startswith("advice-"):
         return _advice(wanted)
     paths = {name_of(path): path for path in check_files(checks_folder())}
-    if wanted not in paths:
-        raise UsageError(f"no check '{name}'{suggestion(wanted, list(paths))}; see rocdoctor list")
-    return f"{wanted}\n\n{manual_of(paths[wanted])}\n"
+    if wanted in paths:
+        return f"{wanted}\n\n{manual_of(paths[wanted])}\n"
+    return _other(wanted, name, list(paths))
+
+
+def _other(wanted: str, name: str, checks: list[str]) -> str:
+    """The page of what no check of one machine finds; its texts are loaded for this alone."""
+    from rocdoctor.report.finding_pages import finding_names, finding_page
+
+    found = finding_page(wanted) or finding_page(name)
+    if not found:
+        near = suggestion(wanted, [*checks, *finding_names()])
+        raise UsageError(f"no check '{name}'{near}; see rocdoctor list")
+    return f"{name if '.' in name else wanted}\n\n{found}\n"
 
 
 def _advice(wanted: str) -> str:

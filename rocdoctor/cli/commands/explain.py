@@ -1,4 +1,4 @@
-"""``rocdoctor explain``: the manual page of a check, read without importing it, or of a piece of advice."""
+"""``rocdoctor explain``: the manual page of whatever a finding is named after."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMATS: tuple[Format, ...] = ("text",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PrintOptions):
-    """A check, or a piece of advice."""
+    """What a finding is named after."""
 
     name: str
 
@@ -24,7 +24,9 @@ class Options(PrintOptions):
 def arguments(parser: ArgumentParser) -> None:
     """How it is written."""
     format_arguments(parser, FORMATS)
-    parser.add_argument("name", metavar="NAME", help="a check, or advice-<id>")
+    parser.add_argument(
+        "name", metavar="NAME", help="a check, or what else a finding is named after: fleet-..., advice-..., a cause"
+    )
 
 
 def run(options: Options) -> int:
