@@ -17,7 +17,7 @@ class Fault:
     """A kind of fault. ``node_class`` is what the node is to be called, ``check`` and ``cause`` by what name.
 
     ``edit`` changes the record, given a GPU. ``gpu``: it lies in one GPU. ``vendor``: of nodes of this one alone.
-    ``once``: one line of the log, which every record shows again.
+    ``once``: one line of the log, which every record shows again. ``since``: the round in which it begins.
     """
 
     kind: str
@@ -28,6 +28,7 @@ class Fault:
     gpu: bool = True
     vendor: str = ""
     once: bool = False
+    since: int = 1
 
     @property
     def drains(self) -> bool:
@@ -35,7 +36,7 @@ class Fault:
         return self.node_class in ("certain", "likely") and not self.once
 
 
-def _found(
+def found_in(
     check: str, cause: str, severity: Severity, message: str, of_gpu: bool = True, confidence: Confidence = "certain"
 ) -> Edit:
     """A record with one finding more, as the check words it."""
@@ -50,7 +51,7 @@ def _found(
 
 def _logged(check: str, cause: str, severity: Severity, message: str, again: bool) -> Edit:
     """One line of the kernel log in every record, or a new one in each."""
-    make = _found(check, cause, severity, message, confidence="likely" if check == "nvidia-xid" else "certain")
+    make = found_in(check, cause, severity, message, confidence="likely" if check == "nvidia-xid" else "certain")
 
     def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
         *before, one = make(record, gpu, random).findings
@@ -70,7 +71,7 @@ def _without_gpu(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
     )
 
 
-def _gpu_trait(key: str, value: str) -> Edit:
+def of_gpu_trait(key: str, value: str) -> Edit:
     def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
         traits = tuple({**one, key: value} if at == gpu else one for at, one in enumerate(record.gpu_traits))
         return replace(record, gpu_traits=traits)
@@ -78,7 +79,7 @@ def _gpu_trait(key: str, value: str) -> Edit:
     return edit
 
 
-def _trait(key: str, change: Callable[[str], str]) -> Edit:
+def of_trait(key: str, change: Callable[[str], str]) -> Edit:
     def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
         before = record.traits.get(key)
         return record if before is None else replace(record, traits={**record.traits, key: change(before)})
@@ -87,8 +88,8 @@ def _trait(key: str, change: Callable[[str], str]) -> Edit:
 
 
 def _port_down(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
-    edited = _trait("nics", lambda cards: cards.replace("8 x roce 400", "7 x roce 400") + ", 1 x roce down")
-    return _found("infiniband-port-down", "", "warning", "Port 1 of mlx5_3 is down.", False, "likely")(
+    edited = of_trait("nics", lambda cards: cards.replace("8 x roce 400", "7 x roce 400") + ", 1 x roce down")
+    return found_in("infiniband-port-down", "", "warning", "Port 1 of mlx5_3 is down.", False, "likely")(
         edited(record, gpu, random), gpu, random
     )
 
@@ -105,21 +106,23 @@ _FAULTS = (
         "certain",
         "gpu-without-driver",
         _DRIVER,
-        _found("gpu-without-driver", _DRIVER, "error", "No kernel driver is bound to this GPU."),
+        found_in("gpu-without-driver", _DRIVER, "error", "No kernel driver is bound to this GPU."),
     ),
     Fault(
         "ras-fatal",
         "certain",
         "ras-uncorrectable",
         _HARDWARE,
-        _found("ras-uncorrectable", _HARDWARE, "error", "umc: {count} uncorrectable errors since the driver started."),
+        found_in(
+            "ras-uncorrectable", _HARDWARE, "error", "umc: {count} uncorrectable errors since the driver started."
+        ),
     ),
     Fault(
         "kfd-absent",
         "certain",
         "kfd-missing",
         _DRIVER,
-        _found("kfd-missing", _DRIVER, "error", "The kernel has no compute driver.", False),
+        found_in("kfd-missing", _DRIVER, "error", "The kernel has no compute driver.", False),
         gpu=False,
         vendor="1002",
     ),
@@ -128,7 +131,7 @@ _FAULTS = (
         "certain",
         "nvidia-gpu-needs-reset",
         _HARDWARE,
-        _found("nvidia-gpu-needs-reset", _HARDWARE, "error", "The driver asks for a reset of this GPU."),
+        found_in("nvidia-gpu-needs-reset", _HARDWARE, "error", "The driver asks for a reset of this GPU."),
         vendor="10de",
     ),
     Fault(
@@ -136,14 +139,14 @@ _FAULTS = (
         "certain",
         "gpu-fell-off-bus",
         _HARDWARE,
-        _found("gpu-fell-off-bus", _HARDWARE, "error", "The GPU stopped answering on the bus."),
+        found_in("gpu-fell-off-bus", _HARDWARE, "error", "The GPU stopped answering on the bus."),
     ),
     Fault(
         "smu-silent",
         "different",
         "smu-not-responding",
         "",
-        _found("smu-not-responding", _HARDWARE, "error", "The SMU did not answer {count} times.", False, "possible"),
+        found_in("smu-not-responding", _HARDWARE, "error", "The SMU did not answer {count} times.", False, "possible"),
         gpu=False,
         vendor="1002",
     ),
@@ -152,7 +155,7 @@ _FAULTS = (
         "certain",
         "smoke-numbers-wrong",
         _HARDWARE,
-        _found("smoke-numbers-wrong", _HARDWARE, "error", "ddp: gradients differ on this GPU."),
+        found_in("smoke-numbers-wrong", _HARDWARE, "error", "ddp: gradients differ on this GPU."),
     ),
     Fault(
         "ras-logged-again",
@@ -197,29 +200,29 @@ _FAULTS = (
         vendor="10de",
         gpu=False,
     ),
-    Fault("link-narrow", "likely", "fleet-link-below-group", "pcie-link-degraded", _gpu_trait("pcie_width", "8")),
-    Fault("fabric-peer-lost", "likely", "fleet-link-below-group", _HARDWARE, _gpu_trait("fabric_peers", "6")),
+    Fault("link-narrow", "likely", "fleet-link-below-group", "pcie-link-degraded", of_gpu_trait("pcie_width", "8")),
+    Fault("fabric-peer-lost", "likely", "fleet-link-below-group", _HARDWARE, of_gpu_trait("fabric_peers", "6")),
     Fault("port-down", "likely", "infiniband-port-down", "", _port_down, gpu=False),
     Fault(
         "correctable-storm",
         "likely",
         "ras-correctable",
         _HARDWARE,
-        _found("ras-correctable", _HARDWARE, "warning", "umc: {count} corrected errors.", confidence="likely"),
+        found_in("ras-correctable", _HARDWARE, "warning", "umc: {count} corrected errors.", confidence="likely"),
     ),
     Fault(
         "throttling",
         "likely",
         "throttling-now",
         "thermal-or-power-limit",
-        _found("throttling-now", "thermal-or-power-limit", "warning", "The clocks are held down at {temp} °C."),
+        found_in("throttling-now", "thermal-or-power-limit", "warning", "The clocks are held down at {temp} °C."),
     ),
     Fault(
         "job-in-kernel",
         "likely",
         "job-stuck-in-kernel",
         "",
-        _found("job-stuck-in-kernel", "", "error", "Process {count} waits in the kernel.", False, "likely"),
+        found_in("job-stuck-in-kernel", "", "error", "Process {count} waits in the kernel.", False, "likely"),
         gpu=False,
     ),
     Fault(
@@ -227,24 +230,29 @@ _FAULTS = (
         "likely",
         "pcie-replays",
         "pcie-link-degraded",
-        _found("pcie-replays", "pcie-link-degraded", "warning", "{count} PCIe packets were sent again."),
+        found_in("pcie-replays", "pcie-link-degraded", "warning", "{count} PCIe packets were sent again."),
     ),
     Fault(
         "memory-module-lost",
         "likely",
         "fleet-host-below-group",
         "",
-        _trait("memory_bytes", lambda size: str(int(size) * 15 // 16)),
+        of_trait("memory_bytes", lambda size: str(int(size) * 15 // 16)),
         gpu=False,
     ),
     Fault(
-        "kernel-odd", "different", "fleet-trait-differs.kernel", "", _trait("kernel", lambda _: "6.2.0-9"), gpu=False
+        "kernel-odd", "different", "fleet-trait-differs.kernel", "", of_trait("kernel", lambda _: "6.2.0-9"), gpu=False
     ),
     Fault(
-        "power-cap-odd", "different", "fleet-trait-differs.power_cap_w", "", _gpu_trait("power_cap_w", "300"), gpu=False
+        "power-cap-odd",
+        "different",
+        "fleet-trait-differs.power_cap_w",
+        "",
+        of_gpu_trait("power_cap_w", "300"),
+        gpu=False,
     ),
     Fault(
-        "iommu-odd", "different", "fleet-trait-differs.iommu", "", _trait("iommu", lambda _: "translated"), gpu=False
+        "iommu-odd", "different", "fleet-trait-differs.iommu", "", of_trait("iommu", lambda _: "translated"), gpu=False
     ),
     Fault("package-odd", "different", "fleet-trait-differs.package", "", _package, gpu=False),
 )

@@ -24,7 +24,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -40,7 +40,7 @@ from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.loading import check_files, checks_folder, load_check
 from rocdoctor.model.finding import Confidence, Severity
-from tools.fleet_faults import FAULTS
+from tools.fleet_faults import FAULTS, Fault
 
 _FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 _SKUS = ("mi300x-8gpu", "mi350x-8gpu", "h100-8gpu")
@@ -71,8 +71,17 @@ _SWEEPS = 3
 class World:
     """All nodes of a seed; ``round`` gives what an engine brings in one round."""
 
-    def __init__(self, nodes: int, seed: int, faults: int, slow: int, broken: int, outage: int = 0) -> None:
-        self.random, self.begin = Random(seed), _BEGIN
+    def __init__(
+        self,
+        nodes: int,
+        seed: int,
+        faults: int,
+        slow: int,
+        broken: int,
+        outage: int = 0,
+        planted: Mapping[str, Fault] = FAULTS,
+    ) -> None:
+        self.random, self.begin, self.planted = Random(seed), _BEGIN, planted
         self.names = [f"gpu{at:05d}" for at in range(nodes)]
         self.sku = {name: _SKUS[self.random.choices((0, 1, 2), (5, 3, 2))[0]] for name in self.names}
         self.bases = _bases()
@@ -95,10 +104,14 @@ class World:
     def _plant(self, name: str, at: int) -> None:
         vendor = str(self.bases[self.sku[name]].gpus[0].chip)[:4]
         nics = self.bases[self.sku[name]].traits.get("nics")
-        kinds = [one for one in FAULTS.values() if one.vendor in ("", vendor) and (one.kind != "port-down" or nics)]
+        kinds = [
+            one for one in self.planted.values() if one.vendor in ("", vendor) and (one.kind != "port-down" or nics)
+        ]
         fault = kinds[at % len(kinds)]
         gpu = self.random.randrange(8) if fault.gpu else None
-        self.faults[name] = _truth(fault.kind, fault.node_class, fault.check, fault.cause, gpu, 1, fault.drains)
+        self.faults[name] = _truth(
+            fault.kind, fault.node_class, fault.check, fault.cause, gpu, fault.since, fault.drains
+        )
 
     def _slow(self, name: str, less: float) -> None:
         gpu = self.random.randrange(len(self.speed[name]))
@@ -118,8 +131,8 @@ class World:
         fault = self.faults.get(name)
         record = self._record(name, number, at)
         kind = fault["kind"] if fault is not None and number >= fault["from_round"] else ""
-        if kind in FAULTS and fault is not None:
-            record = FAULTS[kind].edit(record, fault["gpu"] or 0, self.random)
+        if kind in self.planted and fault is not None:
+            record = self.planted[kind].edit(record, fault["gpu"] or 0, self.random)
         elif kind == "clock-ahead":
             record = replace(record, taken_at=at + 86400)
         elif kind == "other-name":

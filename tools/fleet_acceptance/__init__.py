@@ -1,0 +1,1 @@
+"""The ten acceptance figures of ``rocdoctor fleet``, so that a stranger can repeat them."""

@@ -1,0 +1,56 @@
+"""Figure 1: what a round, a page and a screen of a large fleet cost."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from random import Random
+
+from tools.fleet_acceptance.rows import Row, Setting, fleet, holds, most, ran
+from tools.fleet_world import World
+
+_DAY_S = 86400
+_FRAME = """
+import asyncio, sys, time
+from pathlib import Path
+from rocdoctor.fleet.store import Store
+from rocdoctor.tui.fleet.fleet_app import FleetApp
+async def frame():
+    app = FleetApp("s", lambda: Store(Path(sys.argv[1])).again())
+    async with app.run_test(size=(80, 24)) as pilot:
+        began = time.process_time()
+        app.action_reload()
+        await pilot.pause()
+        while not app.screen.query_one("#nodes").option_count:
+            await asyncio.sleep(0)
+        await pilot.pause()
+        print(time.process_time() - began)
+asyncio.run(frame())
+"""
+
+
+def figure(setting: Setting) -> Iterator[Row]:
+    """Two rounds a day apart, of which 5 % of the nodes changed."""
+    place = setting.place("scale")
+    scale = setting.nodes / 10_000
+    world = World(setting.nodes, setting.seed, int(200 * scale), int(60 * scale), int(20 * scale))
+    store, random = place / "store", Random(setting.seed)
+    for number in (1, 2):
+        if number == 2:
+            world.begin += _DAY_S - 300
+        rounds = place / f"round-{number}.jsonl"
+        with rounds.open("w", encoding="utf-8") as stream:
+            for line in world.round(number):
+                changed = number == 2 and random.random() < 0.05
+                stream.write(line.replace('"kernel":"', '"kernel":"1') if changed else line)
+        at = world.begin + (number - 1) * 300
+        tick = fleet("tick", store, rounds, "--at", at, "--json")
+        yield most(f"round {number} of {setting.nodes} nodes, CPU", tick.cpu_s, 20, " s")
+        yield most(f"round {number} of {setting.nodes} nodes, memory", tick.peak_mib, 600, " MiB")
+        yield holds("  all nodes are in it", len(json.loads(tick.out)["nodes"]) > 0 and tick.code in (0, 1))
+    page = fleet("page", store, place / "page.html")
+    yield most("fleet page, CPU", page.cpu_s, 5, " s")
+    yield most("fleet page, size", (place / "page.html").stat().st_size / 1e6, 3, " MB")
+    frame = ran((sys.executable, "-c", _FRAME, store))
+    yield most("rows of the screen, CPU of reading the store and drawing", float(frame.out or "inf"), 0.5, " s")
