@@ -14,7 +14,6 @@ from rocdoctor.fleet.record import as_data
 from tests.fleet.kit import node, sick, without
 from tests.train.smoke.nodes import slurm as kit
 from tests.train.smoke.nodes.network import missing, network
-from tests.waiting import until
 from tools.fleet_acceptance.rows import PROGRAM, ROOT, Row, Setting, holds, most, none, skipped, tests
 
 _PROPERTY = "tests/fleet/test_acting.py::test_no_order_of_events_passes_a_bound"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from rocdoctor.report.fleet.fleet_json import report
 from rocdoctor.fleet.store import Batch, Store
+from rocdoctor.report.fleet.fleet_json import report
 from tools.fleet_acceptance.held_out import HELD_OUT
 from tools.fleet_acceptance.rows import Row, Setting, none, share
 from tools.fleet_faults import FAULTS, Fault
