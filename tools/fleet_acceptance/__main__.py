@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -50,6 +51,7 @@ def main() -> int:
     setting = Setting(asked.seed, 1000 if asked.light else 10_000, not asked.light)
     print(f"seed {asked.seed}, {setting.nodes} nodes", flush=True)
     failed = 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # engines are ended, whoever ends this
     try:
         for number in asked.figure or FIGURES:
             title, figure = FIGURES[number]

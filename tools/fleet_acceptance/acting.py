@@ -76,14 +76,16 @@ class _Site:
     def tick(self, bad: dict[str, str]) -> subprocess.CompletedProcess[str]:
         """A round of this minute; ``bad``: what the named nodes show."""
         at = int(time.time())
+        sound = json.dumps(as_data(replace(self.base, node="NODE", taken_at=at, boot="b-NODE")), separators=(",", ":"))
         with (self.place / "round").open("w") as stream:
             for name in self.names:
-                one = replace(self.base, node=name, taken_at=at, boot=f"b-{name}")
-                if bad.get(name) == "gpu":
-                    one = replace(one, **without(5))
-                elif name in bad:
-                    one = replace(one, findings=(*one.findings, sick(bad[name], 2, "gpu-hardware-fault")))
-                stream.write(f"{name}: {json.dumps(as_data(one), separators=(',', ':'))}\n")
+                text = sound.replace("NODE", name)
+                if name in bad:
+                    one = replace(self.base, node=name, taken_at=at, boot=f"b-{name}")
+                    fault = sick(bad[name], 2, "gpu-hardware-fault")
+                    one = replace(one, **(without(5) if bad[name] == "gpu" else {"findings": (*one.findings, fault)}))
+                    text = json.dumps(as_data(one), separators=(",", ":"))
+                stream.write(f"{name}: {text}\n")
         return self.slurm.ran(*PROGRAM, "fleet", "tick", str(self.place / "store"), str(self.place / "round"))
 
     def apply(self, *words: str) -> subprocess.CompletedProcess[str]:

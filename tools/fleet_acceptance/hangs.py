@@ -30,7 +30,7 @@ _ODD: dict[int, tuple[str, str]] = {
     3: ("exec sleep 600", _HANGS),
     9: ("trap '' TERM INT HUP; while :; do sleep 600; done", _HANGS),
     17: ("kill -STOP $$", _HANGS),
-    23: ("exec cat /dev/zero", _NONE),
+    23: ("exec cat /dev/zero", f"{_NONE}|exited with exit code 255"),
     31: ("exec yes x", _NONE),
     40: ("exit 3", "exited with exit code 3"),
     47: ("echo 'cannot be written: No space left on device' >&2; exit 2", "No space left"),

@@ -9,6 +9,7 @@ from rocdoctor.fleet.acting import ActionPlan
 from rocdoctor.fleet.classes import NodeClass
 from rocdoctor.fleet.node_names import folded
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Code, Heading, Para, Title
 
@@ -19,7 +20,8 @@ TITLES: tuple[tuple[str, str, str], ...] = (
     ("unknown", "Not known", ""),
     ("different", "Different from their peers: never a reason to drain", "36"),
 )
-_MOST_ROWS, _MOST_HELD = 12, 20
+_MOST_ROWS, _MOST_TO_DRAIN, _MOST_HELD, _LONG = 12, 40, 20, 60
+_ID = regex(r"[0-9a-f]{4}")
 ABOUT_ALL = "Fleet-wide: no reason to drain a node"
 _ADVICE = {"drain": "drain it", "test": "take it out of service for a longer test"}
 
@@ -98,10 +100,14 @@ def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
             yield GAP
             yield Heading(f"{title} ({len(members)})", colour=colour)
             listed = rows(members)
-            for row in listed[:_MOST_ROWS]:
+            most = _MOST_TO_DRAIN if name == "drain" else _MOST_ROWS
+            for row in listed[:most]:
                 words = f"{row.words} [{row.first.check} {row.first.seen}/{row.first.looks}]"
-                yield Para((Code(folded(row.nodes), "1"), "  ", words), "  ", "    ", item=True)
-            yield from _more(len(listed))
+                names = folded(row.nodes)
+                if name == "different" and len(names) > _LONG:  # nobody acts on these, so nobody copies them
+                    names = f"{len(row.nodes)} nodes"
+                yield Para((Code(names, "1"), "  ", words), "  ", "    ", item=True)
+            yield from _more(len(listed), most)
     if found.look_again:
         yield GAP
         yield Heading("Measure these again (record --with-figures)")
@@ -136,11 +142,36 @@ def why(one: NodeVerdict) -> Iterator[Block]:
     """All that speaks against one node."""
     yield Title(f"rocdoctor fleet why {one.node}")
     yield Para(f"{one.node}: {one.node_class}; {_ADVICE.get(one.proposal, 'no action yet')}.", bold=True)
-    yield Para(f"Hardware: {one_line(one.kind)}")
+    yield Para(f"Hardware: {_hardware(one.kind)}")
     for reason in one.reasons:
         acts = " Seen often enough to act." if reason.ready else ""
-        cause = f" Likely cause: {reason.cause}." if reason.cause else ""
+        cause = f" Likely cause: {_cause(reason.cause)}." if reason.cause else ""
         yield Para((Code(reason.node_class), "  ", f"{words_of(reason)}{cause}{acts}"), "  ", "    ", item=True)
+    yield Para(("What a name in brackets means: ", Code(f"rocdoctor explain {one.first.check}")))
+
+
+def _hardware(kind: str) -> str:
+    """A kind with names for its chips, where a PCI id stands for one product alone."""
+    chips, _, rest = kind.partition(" ")
+    return one_line(f"{' + '.join(_chip(one) for one in chips.split('+'))} {rest}")
+
+
+def _chip(pci_id: str) -> str:
+    vendor, _, device = pci_id.partition(":")
+    if not (_ID.fullmatch(vendor) and _ID.fullmatch(device)):
+        return pci_id
+    from rocdoctor.knowledge.gpus.profiles import gpu_candidates
+
+    names = {one.names[0] for one in gpu_candidates(vendor, device)}
+    return f"{names.pop()} ({pci_id})" if len(names) == 1 else pci_id
+
+
+def _cause(name: str) -> str:
+    """What a cause is called, with the id by which JSON and metrics name it."""
+    from rocdoctor.knowledge.lookup import cause
+
+    entry = cause(name)
+    return name if entry is None else f"{entry.title.replace('The ', 'the ', 1)} ({name})"
 
 
 def _more(count: int, most: int = _MOST_ROWS) -> Sequence[Block]:
