@@ -3,11 +3,14 @@
 Slurm: slurm.conf(5) of 22.05 and https://slurm.schedmd.com/prolog_epilog.html (a Prolog that fails drains its node; a
 HealthCheckProgram is killed after 60 s, and in newer releases keeps slurmd from registering until it gives 0). systemd:
 systemd.service(5), systemd.timer(5). Prometheus: https://prometheus.io/docs/prometheus/latest/configuration. All read
-2026-11-24.
+2026-11-24. Read 2026-11-28: kubernetes/node-problem-detector pkg/custompluginmonitor/types/config.go and
+plugin/plugin.go (0 is well, 1 a problem, else not known; 80 bytes of output are kept; a rule may not take longer than
+its file says), and mej/nhc scripts/lbnl_cmd.nhc (a match that begins with ! fails the check, and %L in -M is the line).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,8 +20,8 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import fits, shell
 from rocdoctor.train.emit.files import File
 
-SiteTarget = Literal["slurm", "systemd", "prometheus", "grafana"]
-_SLURM_PLACE = "/etc/slurm"
+SiteTarget = Literal["slurm", "nhc", "npd", "systemd", "prometheus", "grafana"]
+_SLURM_PLACE, _NHC_PLACE, _NPD_PLACE = "/etc/slurm", "/etc/nhc", "/etc/node-problem-detector"
 # The first word of a unit's command is taken as it stands, and slurmd runs programs without a shell.
 _PLAIN_PATH = regex(r"/[A-Za-z0-9_./+-]{1,1000}")
 
@@ -43,6 +46,8 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
         raise SiteError(f"{places.records!r} is not an absolute path that can stand in a script")
     if target == "slurm":
         return _slurm(places)
+    if target in ("nhc", "npd"):
+        return _gated(target, places)
     if target == "grafana":
         return (File("rocdoctor-dashboard.json", dashboard()),)
     return _systemd(places) if target == "systemd" else (File("rocdoctor-rules.yml", _RULES),)
@@ -56,6 +61,32 @@ def _slurm(places: SitePlaces) -> Sequence[File]:
         File("rocdoctor-health.sh", _HEALTH.replace("PROGRAM", program).replace("RECORDS", records), True),
         File("slurm-rocdoctor.conf", _CONF),
     )
+
+
+def _gated(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
+    """What asks the gate from time to time."""
+    program = shell("rocdoctor={program:path}", program=places.program)
+    if target == "nhc":
+        script = _NHC_SCRIPT.replace("PROGRAM", program)
+        return File("rocdoctor-nhc.sh", script, True), File("nhc-rocdoctor.conf", _NHC_CONF)
+    config = {
+        "plugin": "custom",
+        "pluginConfig": {"invoke_interval": "60s", "timeout": "5s", "max_output_length": 80, "concurrency": 1},
+        "source": "rocdoctor-custom-plugin-monitor",
+        "metricsReporting": True,
+        "conditions": [{"type": _CONDITION, "reason": "GpuIsWell", "message": "nothing certain against the GPUs"}],
+        "rules": [
+            {
+                "type": "permanent",
+                "condition": _CONDITION,
+                "reason": "GpuFault",
+                "path": f"{_NPD_PLACE}/rocdoctor-npd.sh",
+                "timeout": "4s",
+            }
+        ],
+    }
+    script = _NPD_SCRIPT.replace("PROGRAM", program)
+    return File("rocdoctor-npd.sh", script, True), File("rocdoctor-npd.json", json.dumps(config, indent=2) + "\n")
 
 
 def _systemd(places: SitePlaces) -> Sequence[File]:
@@ -113,6 +144,36 @@ HealthCheckInterval=300
 # CYCLE spreads the nodes over the interval. With IDLE,CYCLE no job shares its node with a record (about one CPU
 # second), and a node is not known while jobs run.
 HealthCheckNodeState=ANY,CYCLE
+"""
+
+_NHC_SCRIPT = """\
+#!/bin/sh
+# Written by rocdoctor: what the gate says, for Node Health Check. Only "closed" counts, so it always gives 0: a gate
+# that is missing, breaks or hangs drains no node.
+PROGRAM
+timeout --kill-after=1 4 "$rocdoctor" gate --record /run/rocdoctor 2>/dev/null
+exit 0
+"""
+
+_NHC_CONF = f"""\
+# Written by rocdoctor: a line for nhc.conf. NHC drains outside all bounds of `rocdoctor fleet apply`, and takes the
+# node back at the first good run: certain faults alone count here.
+ * || check_cmd_output -t 10 -r 0 -M '%L' -m '!/^closed/' {_NHC_PLACE}/rocdoctor-nhc.sh
+"""
+
+_CONDITION = "RocdoctorGpu"
+_NPD_SCRIPT = """\
+#!/bin/sh
+# Written by rocdoctor: a custom plugin of node-problem-detector. 0: nothing certain against the GPUs; 1: a fault; 2:
+# not known, as where the gate is missing, breaks or hangs. 80 bytes are kept, and no half signs.
+PROGRAM
+said=$(timeout --kill-after=1 3 "$rocdoctor" gate --record /run/rocdoctor 2>/dev/null)
+printf '%s' "${said:-no answer}" | head -n 1 | LC_ALL=C tr -cd ' -~' | head -c 80
+case "$said" in
+closed:*) exit 1 ;;
+open:*) exit 0 ;;
+esac
+exit 2
 """
 
 _SERVICE = """\

@@ -45,8 +45,9 @@ def _program(tmp_path: Path, body: str) -> str:
 
 
 def test_scripts_are_sound_for_their_readers(tmp_path: Path) -> None:
-    scripts = sorted(str(one) for one in _written(tmp_path, "slurm", records="/all records").glob("*.sh"))
-    assert len(scripts) == 2
+    folders = [_written(tmp_path, target, records="/all records") for target in ("slurm", "nhc", "npd")]
+    scripts = sorted(str(one) for folder in folders for one in folder.glob("*.sh"))
+    assert len(scripts) == 4
     for script in scripts:
         assert _ran(["bash", "-n", script]).stderr == ""
         assert os.access(script, os.X_OK)
@@ -63,6 +64,42 @@ def test_a_prolog_fails_only_where_the_gate_says_closed(tmp_path: Path) -> None:
         assert _ran([str(folder / "rocdoctor-prolog.sh")]).returncode == status, words
     folder = _written(tmp_path / "none", "slurm", program=str(tmp_path / "missing"))
     assert _ran([str(folder / "rocdoctor-prolog.sh")]).returncode == 0
+
+
+def test_node_problem_detector_and_nhc_hear_a_fault_only_where_the_gate_says_closed(tmp_path: Path) -> None:
+    """By what plugin.go and lbnl_cmd.nhc make of status and output; neither program can be had here."""
+    long = "closed: gpu 2: " + "ü" * 200
+    said = {
+        "closed: gpu 2 is gone": (1, 1),
+        long: (1, 1),
+        "open: nothing certain": (0, 0),
+        "open (not known): no record yet": (2, 0),
+        "Traceback: closed:": (2, 0),
+        "": (2, 0),
+    }
+    for number, (words, (condition, failed)) in enumerate(said.items()):
+        program = _program(tmp_path, f"echo '{words}'; echo oops >&2; exit 1")
+        done = _ran([str(_written(tmp_path / f"{number}", "npd", program=program) / "rocdoctor-npd.sh")])
+        assert (done.returncode, len(done.stdout.encode(errors="replace")) <= 80) == (condition, True), words
+        folder = _written(tmp_path / f"{number}", "nhc", program=program)
+        *_, line = (folder / "nhc-rocdoctor.conf").read_text().splitlines()
+        target, check = line.split(" || ")
+        name, *options, script = shlex.split(check.replace("/etc/nhc", str(folder)))
+        assert (target, name) == (" *", "check_cmd_output")
+        assert options == ["-t", "10", "-r", "0", "-M", "%L", "-m", "!/^closed/"]
+        done = _ran([script])
+        assert (done.returncode, any(re.match("closed", one) for one in done.stdout.splitlines())) == (0, failed), words
+    config = json.loads((tmp_path / "0/npd/rocdoctor-npd.json").read_text())
+    (rule,) = config["rules"]
+    whole = config["pluginConfig"]
+    assert (config["plugin"], whole["max_output_length"], whole["timeout"], rule["timeout"]) == (
+        "custom",
+        80,
+        "5s",
+        "4s",
+    )
+    assert rule["condition"] in [one["type"] for one in config["conditions"]], "or it is refused"
+    assert rule["path"] == "/etc/node-problem-detector/rocdoctor-npd.sh"
 
 
 def test_the_health_program_writes_whole_records_and_never_fails(tmp_path: Path) -> None:
@@ -247,5 +284,5 @@ def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.Captur
     ):
         with pytest.raises(SiteError):
             site_files("slurm", places)
-    assert run(["fleet", "emit", "nhc", "out"]) == 2
-    assert "slurm|systemd|prometheus|grafana DIR" in capsys.readouterr().err
+    assert run(["fleet", "emit", "pbs", "out"]) == 2
+    assert "slurm|nhc|npd|systemd|prometheus|grafana DIR" in capsys.readouterr().err

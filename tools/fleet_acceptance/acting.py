@@ -73,15 +73,17 @@ class _Site:
         self.slurm, self.place, self.names = slurm, place, names
         self.base = node("n")
 
-    def tick(self, bad: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def tick(self, bad: dict[str, str], boot: str = "b") -> subprocess.CompletedProcess[str]:
         """A round of this minute; ``bad``: what the named nodes show."""
         at = int(time.time())
-        sound = json.dumps(as_data(replace(self.base, node="NODE", taken_at=at, boot="b-NODE")), separators=(",", ":"))
+        sound = json.dumps(
+            as_data(replace(self.base, node="NODE", taken_at=at, boot=f"{boot}-NODE")), separators=(",", ":")
+        )
         with (self.place / "round").open("w") as stream:
             for name in self.names:
                 text = sound.replace("NODE", name)
                 if name in bad:
-                    one = replace(self.base, node=name, taken_at=at, boot=f"b-{name}")
+                    one = replace(self.base, node=name, taken_at=at, boot=f"{boot}-{name}")
                     fault = sick(bad[name], 2, "gpu-hardware-fault")
                     one = replace(one, **(without(5) if bad[name] == "gpu" else {"findings": (*one.findings, fault)}))
                     text = json.dumps(as_data(one), separators=(",", ":"))
@@ -143,7 +145,13 @@ def _story(site: _Site) -> Iterator[Row]:
         time.sleep(1.1)
         site.tick({})
         site.apply("--yes")
-        yield holds("after a clean record it is back", "n5" not in slurm.reasons() and "n9" in slurm.reasons())
+        yield holds("after one clean record of the same boot it is not back", "n5" in slurm.reasons())
+        time.sleep(1.1)
+        site.tick({}, "b2")
+        site.apply("--yes")
+        yield holds(
+            "after a clean record of a new boot it is back", "n5" not in slurm.reasons() and "n9" in slurm.reasons()
+        )
         many = {
             f"c{number:04d}": ("ras-uncorrectable", "kfd-missing", "gpu")[number % 3] for number in range(1000, 1500)
         }
