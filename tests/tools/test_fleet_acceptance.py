@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -27,7 +28,7 @@ def test_a_row_over_its_limit_is_told_and_ends_it_with_1(
         yield from rows
 
     monkeypatch.setattr(tool, "FIGURES", {3: ("slow GPUs", figure)})
-    monkeypatch.setattr(tool.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["fleet_acceptance", "3", "--light", "--seed", "5"])
     for made, status, words in ((good, 0, "not tried: no root"), ((*good, bad[2]), 1, "1 (n1)")):
         rows[:] = made

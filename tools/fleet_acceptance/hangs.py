@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rocdoctor.fleet.record import as_data
@@ -119,7 +120,7 @@ def _sshd(folder: Path) -> Iterator[Path]:
     try:
         for number, one in enumerate(servers):
             log = folder / f"log-{number * _SOCKETS}"
-            assert until(lambda log=log: log.read_bytes().count(b"listening on") == _SOCKETS), log.read_text()
+            assert until(partial(_listens, log)), log.read_text()
             assert one.poll() is None, log.read_text()
         yield folder
     finally:
@@ -138,6 +139,10 @@ def _server(folder: Path, sshd: str, first: int) -> subprocess.Popen[bytes]:
     config.write_text(_SSHD.format(port=_PORT, folder=folder, addresses=addresses))
     with (folder / f"log-{first}").open("wb") as log:
         return subprocess.Popen([sshd, "-D", "-e", "-f", config], stderr=log)
+
+
+def _listens(log: Path) -> bool:
+    return log.read_bytes().count(b"listening on") == _SOCKETS
 
 
 def _left(folder: Path) -> list[int]:

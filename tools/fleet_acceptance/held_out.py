@@ -25,7 +25,7 @@ def _half_of_the_gpus(record: NodeRecord, gpu: int, random: Random) -> NodeRecor
 
 def _less_memory(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
     """A stack of memory that the driver has switched off."""
-    size = int(record.gpu_traits[gpu]["memory_bytes"]) * 7 // 8
+    size = int(record.gpu_traits[gpu]["memory_bytes"] or 0) * 7 // 8
     return of_gpu_trait("memory_bytes", str(size))(record, gpu, random)
 
 

@@ -127,13 +127,20 @@ def _ask(path: str, **words: str) -> Any:
 def _scraped(place: Path, rules: Path, drains: list[str]) -> Iterator[Row]:
     with _prometheus(place, rules):
         query = 'count(rocdoctor_node_verdict{proposal="drain"})'
-        count = lambda: [int(one["value"][1]) for one in _ask("query", query=query).get("result", ())]  # noqa: E731
-        until(lambda: count() == [len(drains)], 180)
-        yield holds("Prometheus scraped the nodes to drain", count() == [len(drains)], f"{count()} of {len(drains)}")
-        fired = lambda: [  # noqa: E731
-            one["labels"] for one in _ask("alerts").get("alerts", ()) if one["state"] == "firing"
-        ]
-        until(lambda: len(fired()) >= len(drains), 180)
-        named = {one.get("node") for one in fired() if one["alertname"] == "RocdoctorNodeToDrain"}
+        until(lambda: _to_drain() == [len(drains)], 180)
+        yield holds("Prometheus scraped the nodes to drain", _to_drain() == [len(drains)], f"{_to_drain()}")
+        until(lambda: len(_alerted()) >= len(drains), 180)
+        named = _alerted()
         yield none("nodes to drain without an alert", sorted(set(drains) - named))
-        yield none("alerts of other nodes", sorted(str(one) for one in named - set(drains)))
+        yield none("alerts of other nodes", sorted(named - set(drains)))
+
+
+def _to_drain() -> list[int]:
+    found = _ask("query", query='count(rocdoctor_node_verdict{proposal="drain"})').get("result", ())
+    return [int(one["value"][1]) for one in found]
+
+
+def _alerted() -> set[str]:
+    """The nodes that an alert names now."""
+    labels = [one["labels"] for one in _ask("alerts").get("alerts", ()) if one["state"] == "firing"]
+    return {str(one.get("node")) for one in labels if one["alertname"] == "RocdoctorNodeToDrain"}

@@ -167,6 +167,10 @@ def _two_at_once(setting: Setting) -> Row:
     return holds("four ticks at once: done or refused, and the verdict stands", fine and drains == [_BROKEN])
 
 
+def _rewrite(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
 def _damaged(setting: Setting) -> Iterator[Row]:
     """Files of a store of five rounds, as a crash, an old disk or a newer release may leave them."""
     base = setting.place("damaged")
@@ -178,9 +182,9 @@ def _damaged(setting: Setting) -> Iterator[Row]:
         path.write_bytes(gzip.compress(json.dumps({**json.loads(head), "format": 9}).encode() + b"\n" + rest))
 
     cases: dict[str, tuple[str, Callable[[Path], None]]] = {
-        "state cut": ("state/*", lambda path: path.write_bytes(path.read_bytes()[:50]) and None),
+        "state cut": ("state/*", lambda path: _rewrite(path, path.read_bytes()[:50])),
         "states gone": ("state/*", lambda path: path.unlink()),
-        "state of zeros": ("state/*", lambda path: path.write_bytes(bytes(4096)) and None),
+        "state of zeros": ("state/*", lambda path: _rewrite(path, bytes(4096))),
         "rounds of a newer release": ("rounds/*", newer),
     }
     wrong = []

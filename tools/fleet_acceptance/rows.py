@@ -97,7 +97,7 @@ def ran(words: Sequence[object], **variables: str) -> Ran:
         for stream in (out, err):
             stream.seek(0)
             texts.append(stream.read().decode("utf-8", errors="replace"))
-    return Ran(child.returncode, *texts, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Ran(child.returncode, texts[0], texts[1], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def fleet(*words: object) -> Ran:
