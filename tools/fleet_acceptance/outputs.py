@@ -126,7 +126,6 @@ def _ask(path: str, **words: str) -> Any:
 
 def _scraped(place: Path, rules: Path, drains: list[str]) -> Iterator[Row]:
     with _prometheus(place, rules):
-        query = 'count(rocdoctor_node_verdict{proposal="drain"})'
         until(lambda: _to_drain() == [len(drains)], 180)
         yield holds("Prometheus scraped the nodes to drain", _to_drain() == [len(drains)], f"{_to_drain()}")
         until(lambda: len(_alerted()) >= len(drains), 180)
