@@ -34,7 +34,7 @@ def _planted(setting: Setting, name: str, planted: Mapping[str, Fault], seed: in
         found = store.tick(batch, one["at"])
         due = {node for node, fault in truth["faults"].items() if fault["drains"]}
         wrong += [each.node for each in found.nodes if each.proposal == "drain" and each.node not in due]
-    scored = score(truth, report(found)["nodes"])
+    scored = score(truth, report(store.again())["nodes"])
     of_faults = {node: fault for node, fault in truth["faults"].items() if fault["class"] != "unknown"}
     missed = [one for one in scored["missed"] if one.partition(" ")[0] in of_faults]
     label = f"{len({one['kind'] for one in of_faults.values()})} {name} kinds"
