@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import fill
 
 from rocdoctor.fleet import classes
+from rocdoctor.report.document import Para
+from rocdoctor.report.text import lines
 
 _WIDE = 118  # as the pages of checks are
 # name -> (what it says, why that matters or how it is found, what to do)
@@ -170,7 +171,7 @@ def finding_page(name: str) -> str:
 
 
 def _page(title: str, **parts: str) -> str:
-    filled = {head: fill(words, _WIDE, initial_indent="  ", subsequent_indent="  ") for head, words in parts.items()}
+    filled = {head: "\n".join(lines([Para(words, "  ")], _WIDE)) for head, words in parts.items()}
     return "\n\n".join((title, *(f"{head}\n{words}" for head, words in filled.items())))
 
 
