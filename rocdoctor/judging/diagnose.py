@@ -1,7 +1,7 @@
 """From many findings to few causes, the one thing to do first in front.
 
 A finding may explain others: a CPU-only wheel explains "no GPU visible". What is explained by a finding that stands
-does not become a cause of its own. The order is by severity, then confidence, then the rank of the cause in
+does not become a cause of its own, but a mere possibility explains nothing that is surer. The order is by severity, then confidence, then the rank of the cause in
 ``knowledge/tables/causes.yaml`` (a layer that others stand on comes first). Mere possibilities that one row of the
 tables gives for the same message keep the order of the row, which names the usual one first.
 
@@ -60,15 +60,11 @@ def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
     for verdict in failed:
         assert verdict.finding is not None
         groups.setdefault(verdict.finding.cause, []).append(verdict)
-    present = {verdict.check for verdict in failed} | set(groups)
-    explained: dict[str, set[str]] = {}
-    for name, members in groups.items():
-        named = {what for member in members if member.finding for what in member.finding.explains}
-        explained[name] = {what for what in named if what in present and what != name}
+    explained = {name: _explained(name, members, failed) for name, members in groups.items()}
     causes = [_cause(name, members, explained[name]) for name, members in groups.items()]
     if all(one.finding is not None and one.finding.undecided for one in causes):
         return tuple(causes[:_MOST_OPEN])
-    follows = {name for name in groups if _explained_by_others(name, groups, explained)}
+    follows = {name for name in groups if _explained_by_others(name, groups)}
     standing = [cause for cause in causes if cause.cause not in follows] or causes
     ordered = _as_rows_tell(sorted(standing, key=_order), [one.finding for one in failed])
     # A comparison goes before other possible causes, however grave they would be, and behind what is surer.
@@ -93,16 +89,42 @@ def _as_rows_tell(causes: Sequence[Cause], told: Sequence[Finding | None]) -> li
     return found
 
 
-def _explained_by_others(name: str, groups: dict[str, list[Verdict]], explained: dict[str, set[str]]) -> bool:
+def _explains(by: Finding, verdict: Verdict) -> bool:
+    """Whether a finding accounts for another. A mere possibility does not for what is surer: both stand then.
+
+    What is likely does for what is certain: a consequence is seen, and its reason is rarely surer than it. Severity is
+    not asked: it says how grave something is, and a slight fault can have a grave consequence.
+    """
+    found = verdict.finding
+    assert found is not None
+    if verdict.check not in by.explains and found.cause not in by.explains:
+        return False
+    return by.confidence != "possible" or found.confidence == "possible"
+
+
+def _explained(name: str, members: Sequence[Verdict], failed: Sequence[Verdict]) -> set[str]:
+    """What the findings of a cause account for: checks and causes, by the names under which the findings tell them."""
+    found: set[str] = set()
+    for verdict in failed:
+        assert verdict.finding is not None
+        for member in members:
+            if member.finding is not None and _explains(member.finding, verdict):
+                found |= {verdict.check, verdict.finding.cause} & set(member.finding.explains)
+    return found - {name}
+
+
+def _explained_by_others(name: str, groups: dict[str, list[Verdict]]) -> bool:
     """Whether every finding of this cause follows from another cause (of two that explain each other both stand)."""
-    checks = {member.check for member in groups[name]}
-    for other, what in explained.items():
-        if other == name or not (name in what or checks <= what):
-            continue
-        others = {member.check for member in groups[other]}
-        if not (other in explained[name] or others <= explained[name]):
-            return True
-    return False
+    return any(
+        _all_follow(groups[name], members) and not _all_follow(members, groups[name])
+        for other, members in groups.items()
+        if other != name
+    )
+
+
+def _all_follow(members: Sequence[Verdict], others: Sequence[Verdict]) -> bool:
+    found = [one.finding for one in others if one.finding is not None]
+    return all(any(_explains(by, member) for by in found) for member in members)
 
 
 def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
@@ -130,8 +152,17 @@ def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
 
 def _unexplained(members: list[Verdict]) -> list[Verdict]:
     """Those that no finding of the same cause says more precisely."""
-    told = {(one.check, what) for one in members if one.finding for what in one.finding.explains}
-    return [one for one in members if not any(what == one.check and by != one.check for by, what in told)]
+    return [
+        one
+        for one in members
+        if not any(
+            other.finding is not None
+            and other.check != one.check
+            and one.check in other.finding.explains
+            and _explains(other.finding, one)
+            for other in members
+        )
+    ]
 
 
 def _verdict_order(verdict: Verdict) -> tuple[bool, int, int, bool, str]:

@@ -92,3 +92,54 @@ def test_what_one_row_holds_for_possible_keeps_its_order() -> None:
 def test_others_keep_the_order_of_their_rank(second: dict[str, Any]) -> None:
     told = [_told(_BY_RANK[1], 1), _told(_BY_RANK[0], **second)]
     assert [one.cause for one in rank(told)] == _BY_RANK
+
+
+_GROUPS = {"device-permission": "kfd-denied", "wrong-backend-build": "a-wheel"}
+
+
+def _explaining(cause: str, confidence: str, severity: Severity = "error", explains: tuple[str, ...] = ()) -> Verdict:
+    check = _GROUPS[cause]
+    found = Finding(severity, f"{check} says", (), None, cause, confidence=confidence, explains=explains)  # type: ignore[arg-type]
+    return Verdict(check, MACHINE, "fail", found)
+
+
+@pytest.mark.parametrize("named", ["device-permission", "kfd-denied"], ids=["by-cause", "by-check"])
+@pytest.mark.parametrize(
+    ("reason", "seen", "stands"),
+    [
+        ("possible", "certain", True),
+        ("possible", "likely", True),
+        ("possible", "possible", False),
+        ("likely", "certain", False),
+        ("certain", "possible", False),
+    ],
+)
+@pytest.mark.parametrize("severity", ["error", "warning"])
+def test_a_mere_possibility_explains_nothing_that_is_surer(
+    named: str, reason: str, seen: str, stands: bool, severity: Severity
+) -> None:
+    """A user outside the render group was told to reinstall torch first."""
+    wheel = _explaining("wrong-backend-build", reason, severity, explains=(named,))
+    denied = _explaining("device-permission", seen)
+    for order in ((wheel, denied), (denied, wheel)):
+        causes = {one.cause: one for one in rank(order)}
+        assert ("device-permission" in causes) is stands
+        assert (named in causes["wrong-backend-build"].explains) is not stands
+        if stands:
+            assert next(iter(causes)) == "device-permission"
+
+
+def test_one_surer_finding_keeps_a_cause_of_several() -> None:
+    wheel = _explaining("wrong-backend-build", "possible", explains=("device-permission",))
+    told = Verdict("a-row", MACHINE, "fail", Finding("error", "a row says", (), None, "device-permission"))
+    vague = _explaining("device-permission", "possible")
+    assert [one.cause for one in rank((wheel, vague))] == ["wrong-backend-build"]
+    (first, second) = rank((wheel, vague, told))
+    assert (first.cause, first.message, second.cause) == ("device-permission", "a row says", "wrong-backend-build")
+
+
+def test_a_possibility_does_not_speak_over_what_is_surer_of_its_own_cause() -> None:
+    vague = Finding("error", "a guess", (), None, "shm-too-small", confidence="possible", explains=("b-check",))
+    surer = Finding("warning", "what is read", (), None, "shm-too-small", confidence="likely")
+    (one,) = rank((Verdict("a-check", MACHINE, "fail", vague), Verdict("b-check", MACHINE, "fail", surer)))
+    assert one.message == "what is read"
