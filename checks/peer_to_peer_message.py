@@ -23,7 +23,7 @@ from rocdoctor.model.facts import Machine
 
 _MISSING, _HANG, _FAULT = "iommu-not-passthrough", "collective-hang", "peer-access-fault"
 _BETWEEN, _ALONE = "prose-several-nodes-hang", "prose-one-node-works"
-_REQUEST, _RARE = "prose-is-request", "one-collective-named"
+_REQUEST, _RARE, _UNLIKE = "prose-is-request", "one-collective-named", "prose-ranks-do-unlike"
 
 # Torch's own list of what may be the reason of a time-out is nobody's observation.
 _TORCH = ("GIL deadlock", "ProcessGroupNCCL", "Watchdog caught")
@@ -39,6 +39,8 @@ def peer_to_peer_message(machine: Machine) -> Outcome:
     known_why = known_why or bool(said(machine, _BETWEEN) and said(machine, _ALONE)) or bool(said(machine, _REQUEST))
     # Of all collectives only a rare one hangs: that is the library's.
     known_why = known_why or bool(said(machine, _RARE))
+    # Some ranks stay away since the program sends them another way.
+    known_why = known_why or bool(said(machine, _UNLIKE))
     if not missing and not faults and (known_why or not hangs):
         return None
     amd = vendors(machine) == {"amd"} or bool(missing)

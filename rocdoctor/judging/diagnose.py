@@ -1,9 +1,10 @@
 """From many findings to few causes, the one thing to do first in front.
 
 A finding may explain others: a CPU-only wheel explains "no GPU visible". What is explained by a finding that stands
-does not become a cause of its own, but a mere possibility explains nothing that is surer. The order is by severity, then confidence, then the rank of the cause in
-``knowledge/tables/causes.yaml`` (a layer that others stand on comes first). Mere possibilities that one row of the
-tables gives for the same message keep the order of the row, which names the usual one first.
+does not become a cause of its own, but a mere possibility explains nothing that is surer. The order is by severity,
+then confidence, then the rank of the cause in ``knowledge/tables/causes.yaml`` (a layer that others stand on comes
+first). Mere possibilities that one row of the tables gives for the same message keep the order of the row, which names
+the usual one first.
 
 How sure a finding is follows its evidence: ``rocdoctor.judging.certainty`` lowers what rests on words or on a reply.
 

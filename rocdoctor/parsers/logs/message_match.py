@@ -18,6 +18,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.logs.literal_search import Pieces, located
 from rocdoctor.parsers.logs.literal_table import Literal, Literals, literals_of, lowered
 from rocdoctor.parsers.logs.log_match import Matcher, Value, Wording, compiled, values_of
+from rocdoctor.parsers.logs.report_title import is_title
 
 Role = OneOf["now", "quoted", "advice"]
 
@@ -341,7 +342,7 @@ def _role(
     if line in quoted:
         return "quoted"
     written = raw[line - 1]
-    if _CODE.match(written[:200]) or _ADVICE_LINE.match(written[:400]):
+    if (_CODE.match(written[:200]) and not is_title(line, raw)) or _ADVICE_LINE.match(written[:400]):
         return "advice"
     if "fix" in (before := flat.text[max(0, at - 300) : at]) and _REPAIRED.search(before):
         return "advice"
