@@ -21,7 +21,7 @@ from rocdoctor.insight.texts.open_symptoms import remaining
 from rocdoctor.insight.texts.pasted import SOURCE, said
 from rocdoctor.insight.texts.statements import told_causes
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding, quote
-from rocdoctor.knowledge.messages.told import NO_REPORT
+from rocdoctor.knowledge.messages.told import MENDED, NO_REPORT
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Selected
 from rocdoctor.model.shell_command import shell_of_table
@@ -30,7 +30,7 @@ from rocdoctor.model.subject import MACHINE
 
 def when_it_reads_like_others(machine: Machine) -> Subjects[tuple[Applied, ...]]:
     """The machine, when its text is a report that no symptom explains and that is like others."""
-    surer = remaining(machine) is not None or told_causes(machine) or said(machine, NO_REPORT)
+    surer = remaining(machine) is not None or told_causes(machine) or said(machine, NO_REPORT, MENDED)
     found = resembling(machine) if machine.told.words and not surer else ()
     return [Selected(MACHINE, found)] if found else NotApplicable("no report that is like others in this evidence")
 

@@ -2,6 +2,8 @@
 
 Such a finding is at most a warning. Where the whole text is sentences it stands only if they tell of trouble of the
 machine: people also tell what works, ask what to buy, or complain of something else on the same desk.
+
+Where the writer says at the end that the trouble is over, what the text shows is a note, and no cause.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rocdoctor.knowledge.messages.program_errors import told_by_people
-from rocdoctor.knowledge.messages.told import SOUND, TROUBLE
+from rocdoctor.knowledge.messages.told import MENDED, SOUND, TROUBLE
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding, Verdict
 
@@ -21,7 +23,11 @@ _WHY = "said in words alone, and not of trouble of the machine"
 def weighed(machine: Machine, verdict: Verdict) -> Verdict:
     """The verdict, held back or milder where its finding rests on words alone."""
     found = verdict.finding
-    if found is None or found.severity == "info" or not _in_words(found):
+    if found is None or found.severity == "info":
+        return verdict
+    if any(one.kind == MENDED for one in machine.messages):
+        return replace(verdict, finding=replace(found, severity="info"))
+    if not _in_words(found):
         return verdict
     if machine.told.alone and not _of_trouble(machine, found):
         return replace(verdict, state="not-applicable", finding=None, why=_WHY)

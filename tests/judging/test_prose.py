@@ -74,3 +74,30 @@ def test_only_sentences_are_words_alone() -> None:
         "The GPU is not found when I start it.\n```\nx = 1\n```": False,
     }
     assert {text: diagnosed(text).machine.told.alone for text in told} == told
+
+
+_DENIED = (
+    "Torch did not see my RX 7900 XTX.\n```\n$ rocminfo\nROCk module is loaded\n"
+    "Unable to open /dev/kfd read-write: Permission denied\n"
+    'mia is not member of "render" group, the default DRM access group.\n```\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "cause"),
+    [
+        ("", "device-permission"),
+        ("Fixed it by adding myself to the render group. Thanks!\n", None),
+        ("Fixed it by adding myself to the render group. But it still fails.\n", "device-permission"),
+        ("A colleague fixed it by adding himself to the render group.\n", "device-permission"),
+        ("What fixed it by the way on your side?\n", "device-permission"),
+        (f"The first problem I had: fixed it by a reboot.\n{_DENIED}", "device-permission"),
+    ],
+)
+def test_facts_of_a_text_whose_writer_says_that_all_is_over(end: str, cause: str | None) -> None:
+    """What rocminfo printed was blamed, though the post only tells others what helped."""
+    found = diagnosed(_DENIED + end)
+    assert (found.causes[0].cause if found.causes else None) == cause
+    if end.startswith("Fixed") and cause is None:
+        notes = [one.finding for one in found.verdicts if one.finding and one.finding.cause == "device-permission"]
+        assert {one.severity for one in notes} == {"info"}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.prose.statements import Account
 
 QUESTION = "text"
+_FAREWELL = 3  # lines that may follow where the writer says that all is over
 _HEAD, _TAIL = 48_000, 16_000  # characters in which signs are looked for: people tell of them first, or at the end
 
 
@@ -53,7 +54,7 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
         for one in (*find_messages(message_literals(), text), *signs)
     )
-    return (*found, *_statements(account))
+    return (*found, *_statements(account), *_whole_is_over(text, over))
 
 
 def _account(host: Host) -> Account | None:
@@ -79,6 +80,19 @@ def _mended_at(told: Account | None) -> int:
     from rocdoctor.parsers.prose.ends_well import mended_at
 
     return mended_at(told, report_marks()) or 0
+
+
+def _whole_is_over(text: str, line: int) -> tuple[Message, ...]:
+    """That all of the text is over, where nothing is shown below the line (from 1) on which its writer says so."""
+    from rocdoctor.knowledge.messages.told import MENDED
+
+    if not line:
+        return ()
+    lines = text.split("\n")
+    below = [one for one in lines[line:] if one.strip()]
+    if len(below) > _FAREWELL or any(one.lstrip().startswith(("```", "~~~", "$", "#", ">", "|")) for one in below):
+        return ()
+    return (Message(MENDED, line, lines[line - 1].strip()[:200], {}, "now", narrated=True),)
 
 
 def _statements(told: Account | None) -> tuple[Message, ...]:

@@ -21,6 +21,9 @@ TROUBLE = "told-trouble"
 SOUND = "told-sound"
 """A sentence tells that the machine works, and none of trouble of it."""
 
+MENDED = "told-mended"
+"""The writer says at the end of the text that the trouble is over: what the text shows is no fault now."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToldAnswer:
