@@ -22,7 +22,7 @@ SOUND = "told-sound"
 """A sentence tells that the machine works, and none of trouble of it."""
 
 MENDED = "told-mended"
-"""The writer says at the end of the text that the trouble is over: what the text shows is no fault now."""
+"""The writer says at the end of the text that the trouble is over: what the text shows is over too."""
 
 
 @dataclass(frozen=True, slots=True)
