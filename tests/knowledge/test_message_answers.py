@@ -14,6 +14,7 @@ from rocdoctor.knowledge.messages.answers import When, message_answers, message_
 from rocdoctor.knowledge.messages.program_errors import message_kinds, message_rows
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Finding, Safety
 from rocdoctor.model.shell_command import shell_of_table
+from rocdoctor.paste.clean_text import clean
 from tests.kit import judge
 from tests.message_kit import messages, pasted
 
@@ -53,6 +54,13 @@ def test_every_text_has_an_example(table: str) -> None:
 @_of_each_table
 def test_examples_are_recognised(table: str) -> None:
     assert [(kind, example) for kind, example in _examples(table) if kind not in _kinds(example)] == []
+
+
+def test_examples_are_recognised_without_marks_of_code() -> None:
+    """The reader takes backticks off before it looks, also those that a program prints."""
+    marked = [(kind, text) for table in _TABLES for kind, text in _examples(table) if "`" in text]
+    assert len(marked) > 20
+    assert [(kind, text) for kind, text in marked if kind not in _kinds(clean(text).text)] == []
 
 
 @pytest.mark.parametrize("table", [name for name, found in _COUNTERS.items() if found])
