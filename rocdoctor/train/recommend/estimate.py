@@ -14,6 +14,7 @@ from typing import Any
 
 from rocdoctor.knowledge.load import profiles_folder, read_table
 from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.explain.cautions import cautions
 from rocdoctor.train.recommend.explain.reasons import reasons
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import fits
@@ -110,5 +111,10 @@ def answer_of(one: Result) -> dict[str, Any]:
         "mfu": round(told.mfu, 4) if told else None,
         "mfu_causal": round(told.mfu_causal, 4) if told else None,
         "bound_by": told.bound_by if told else None,
-        "why": [*([one.change] if one.change else []), *reasons(one.work, one.schedule, found, told), *one.derived],
+        "why": [
+            *([one.change] if one.change else []),
+            *cautions(one.work, found),
+            *reasons(one.work, one.schedule, found, told),
+            *one.derived,
+        ],
     }

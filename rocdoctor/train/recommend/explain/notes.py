@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rocdoctor.train.recommend.estimate import efficiency, solve
+from rocdoctor.train.recommend.explain.cautions import cautions
 from rocdoctor.train.recommend.explain.value_reasons import PLAN_FILE
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
@@ -21,6 +22,7 @@ def notes(plan: Plan) -> tuple[str, ...]:
 
 def _notes(plan: Plan) -> Iterator[str]:
     work, fleet = plan.work, plan.fleet
+    yield from cautions(work, plan.result.memory)
     if plan.result.fits == "tight":
         yield (
             "This plan is tight: the estimate reaches beyond what can be planned with. Start with it and watch the "

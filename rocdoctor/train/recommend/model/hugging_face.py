@@ -25,6 +25,7 @@ _NAMES = {
     "shared_experts": ("n_shared_experts",),
     "dense_layers": ("first_k_dense_replace",),
     "moe_every": ("decoder_sparse_step", "interleave_moe_layer_step"),
+    "positions": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"),
 }
 # What else is read of a configuration, here and where sizes are completed.
 _FIELDS = frozenset(key for name, keys in _NAMES.items() for key in (name, *keys)) | {
@@ -57,6 +58,8 @@ _FIELDS = frozenset(key for name, keys in _NAMES.items() for key in (name, *keys
     "index_n_heads",
     "index_head_dim",
     "indexer_types",
+    "rope_scaling",
+    "rope_parameters",
     "layer_types",
     "full_attention_interval",
     "linear_num_key_heads",
@@ -137,6 +140,28 @@ def _kind(raw: Mapping[str, Any]) -> str:
     return {"gemma3": "gemma3_text", "llama4": "llama4_text"}.get(kind, kind)
 
 
+# Kinds of rotary scaling whose factor max_position_embeddings already has.
+_SCALED = frozenset({"su", "longrope", "llama3", "default", "proportional"})
+
+
+def _scaled(source: Mapping[str, Any]) -> int | None:
+    """Positions that rotary scaling stretches the model to; None where max_position_embeddings says it.
+
+    As serving reads them (vllm-project/vllm, ``_get_and_verify_max_len`` of vllm/config.py, read 2026-11-28).
+    """
+    scaling = source.get("rope_scaling") or source.get("rope_parameters")
+    if not isinstance(scaling, Mapping):
+        return None
+    kind, factor = str(scaling.get("rope_type") or scaling.get("type") or "default"), scaling.get("factor")
+    if kind in _SCALED or not isinstance(factor, (int, float)) or not 1 <= factor <= 10_000:
+        return None
+    first = _count(scaling if kind == "yarn" else source, _ORIGINAL if kind == "yarn" else "max_position_embeddings")
+    return max(round(first * factor), _count(source, "max_position_embeddings")) or None
+
+
+_ORIGINAL = "original_max_position_embeddings"
+
+
 def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields that a configuration has, or that follow from its type."""
     inner = raw.get("text_config")
@@ -146,6 +171,8 @@ def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         for field, keys in _NAMES.items()
         if (value := next((source[key] for key in keys if source.get(key) is not None), None)) is not None
     }
+    if scaled := _scaled(source):
+        out["positions"] = scaled
     kind = _kind(raw)
     out["name"] = raw.get("name") or raw.get("_name_or_path") or str(source.get("model_type") or "") or "config.json"
     out["gated"] = kind not in _UNGATED

@@ -153,6 +153,7 @@ def _complete(given: Mapping[str, Any], name: str, why: list[str]) -> Model:
             whole(given, "moe_every", "model.moe_every", high=10_000) or 1,
             whole(given, "more_weights", "model.more_weights", low=0, high=10**12) or 0,
             amount(given, "attending", "model.attending") or 1.0,
+            whole(given, "positions", "model.positions", high=100_000_000),
         )
 
     gated, tied = flag(given, "gated", "model.gated"), flag(given, "tied", "model.tied")

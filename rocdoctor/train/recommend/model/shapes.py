@@ -30,6 +30,7 @@ class Model:
     ``norms``: those of a layer that are as wide as the model. After the first ``dense_layers``, every ``moe_every``-th
     layer has experts. ``more_weights``: what the attention of a layer has beyond its projections, on average over the
     layers (an indexer, a gate, linear attention); ``attending``: the share of layers that attend to all tokens.
+    ``positions``: tokens of a sequence that the model was made for, None where no source says.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Model:
     moe_every: int = 1
     more_weights: int = 0
     attending: float = 1.0
+    positions: int | None = None
 
     @property
     def kinds(self) -> tuple[tuple[Kind, int], ...]:

@@ -170,17 +170,28 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     elif model.family == "mpt" and spec.get("fused_ce") is None:
         loss = "inplace"
         why.append("MPT: its own in-place fused cross-entropy and Triton attention are assumed")
+    named = str(spec.get("framework") or "")[:40].lower()
+    compiled = flag(spec, "compile", "compile") or False
+    if compiled and spec.get("fused_ce") is None and "titan" in named:
+        # ``compile.components`` (torchtitan/config, components/loss.py), read 2026-11-28.
+        loss = "compiled"
+        why.append("fused_ce not given: compiled, as torchtitan does with the model since February 2025")
     method = str(spec.get("method") or "full")[:60].lower()
     if "offload" in method and "no offload" not in method:
         parallel = replace(parallel, offload_optimizer=True, offload_weights=parallel.zero == 3)
-    named = str(spec.get("framework") or "")[:40].lower()
     hugging = re.search(r"transformers|hugging|trl|axolotl|trainer|unsloth|\bhf\b", named) is not None
     optimizer = str(spec.get("optimizer") or "adam")[:40].lower()
     kind: Optimizer | None = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, optimizer)), None)
     if kind is None:
         raise SpecError(f"optimizer '{optimizer}' is not known; nearest: adamw")
     if kind == "adam8bit" and "paged" in optimizer:
-        # bitsandbytes keeps these states in memory that moves between GPU and host.
+        # bitsandbytes keeps these states in memory that moves between GPU and host, and asks for it with the size of
+        # the whole weight (``get_state_buffer`` of its optim/optimizer.py), of which FSDP2 leaves each rank a part.
+        if framework == "fsdp2":
+            raise SpecError(
+                f"optimizer '{optimizer}' is bitsandbytes', which does not know FSDP2's sharded weights; nearest: "
+                "adamw_8bit of torchao"
+            )
         parallel = replace(parallel, offload_optimizer=True)
     recompute = spec.get("recompute")
     return Work(
@@ -195,7 +206,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         recompute="none" if recompute is None else _recompute(recompute),
         recompute_layers=whole(spec, "recompute_layers", "recompute_layers", low=0, high=10_000),
         precision=_precision(spec.get("precision")),
-        compile=flag(spec, "compile", "compile") or False,
+        compile=compiled,
         flash=not re.search("eager|math|naive|^none|^false", attention),
         attention=attention,
         loss=loss,

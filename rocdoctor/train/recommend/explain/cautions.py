@@ -1,0 +1,52 @@
+"""What an estimate does not see: a configuration that runs out of something else than memory, or trains wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.fit import SHARE
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory
+from rocdoctor.train.recommend.model.spec import Work
+
+
+def cautions(work: Work, found: GpuMemory) -> Iterator[str]:
+    """One sentence or two for each."""
+    yield from _positions(work)
+    yield from _sharded_bitsandbytes(work)
+    yield from _shifted_copies(work, found)
+
+
+def _positions(work: Work) -> Iterator[str]:
+    most = work.model.positions
+    if most is None or work.seq <= most:
+        return
+    yield (
+        f"Sequences of {work.seq} tokens are longer than the {most} positions that {work.model.name} was made for. "
+        "Rotary positions beyond them are untrained, and a learned table has no rows for them: use sequences of "
+        f"{most}, or set rope_scaling (YaRN, factor {-(-work.seq // most)}) and raise max_position_embeddings."
+    )
+
+
+def _sharded_bitsandbytes(work: Work) -> Iterator[str]:
+    """bitsandbytes makes its states like the weight and hands both to its kernels (``get_state_buffer`` and
+    ``update_step`` of bitsandbytes/optim/optimizer.py, August 2026; its issue 1633: illegal memory access). FSDP2 makes
+    DTensors of weights, of which torchao takes the local part (pytorch/ao, torchao/optim). Read 2026-11-28."""
+    if work.optimizer == "adam8bit" and work.framework == "fsdp2" and not work.paged:
+        yield (
+            "bitsandbytes' 8-bit Adam does not know FSDP2's sharded weights (its kernels end in illegal memory "
+            "accesses): use AdamW8bit of torchao, or DistributedDataParallel."
+        )
+
+
+def _shifted_copies(work: Work, found: GpuMemory) -> Iterator[str]:
+    """Transformers copied fp32 logits to shift them until pull request 35646 (January 2025)."""
+    if not work.transformers or work.loss != "plain" or work.parallel.tp > 1:
+        return
+    more = 4.0 * work.tokens * work.model.vocab
+    limit = SHARE * work.gpu.usable_bytes
+    if found.high <= limit < found.high + more:
+        yield (
+            f"This counts on a Transformers of 2025 or later: older ones copy the logits once more "
+            f"({more / GIB:.1f} GiB), and then it may not fit."
+        )

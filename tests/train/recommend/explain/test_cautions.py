@@ -1,0 +1,75 @@
+"""What an estimate does not see is said beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.estimate import solve
+from rocdoctor.train.recommend.explain.cautions import cautions
+from rocdoctor.train.recommend.model.models import read_model
+from tests.train.recommend.spec_kit import changed
+
+
+def said(**fields: Any) -> str:
+    """All cautions of a specification."""
+    told = solve(changed(**fields))
+    return " ".join(cautions(told.work, told.memory))
+
+
+def config(**more: Any) -> dict[str, Any]:
+    """A small ``config.json`` of a Llama."""
+    sizes = {"num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 512}
+    return {"model_type": "llama", "vocab_size": 1000, **sizes, "max_position_embeddings": 4096, **more}
+
+
+@pytest.mark.parametrize(
+    ("scaling", "positions"),
+    [
+        ({}, 4096),
+        # Linear and dynamic scaling stretch what stands there; YaRN what the model had before.
+        ({"rope_scaling": {"type": "linear", "factor": 4.0}}, 16384),
+        ({"rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}}, 8192),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 2048}}, 16384),
+        # Llama 3.1 and Phi 3 print the stretched figure.
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 512}}, 4096),
+        ({"rope_scaling": {"type": "longrope", "long_factor": [1.0]}}, 4096),
+        ({"rope_scaling": {"type": "video_rope", "factor": None}}, 4096),
+    ],
+)
+def test_rotary_scaling_stretches_the_positions(scaling: dict[str, Any], positions: int) -> None:
+    assert read_model(config(**scaling), []).positions == positions
+
+
+def test_a_sequence_beyond_the_positions_is_said_with_the_factor() -> None:
+    assert "longer than the 4096 positions" in said(model=config(), seq=16384)
+    assert "factor 4)" in said(model=config(), seq=16384)
+    assert said(model=config(), seq=4096) == ""
+    assert "131072 positions" in said(model="llama-3.1-8b", seq=262144)
+    # Sizes alone say nothing of positions.
+    assert said(model={"name": "own", "layers": 2, "hidden": 64, "heads": 4}, seq=10**6) == ""
+
+
+def test_bitsandbytes_is_not_planned_with_fsdp2() -> None:
+    with pytest.raises(SpecError, match="FSDP2's sharded weights; nearest: adamw_8bit of torchao"):
+        solve(changed(parallel={"fsdp": 8}, optimizer="paged_adamw_8bit"))
+    assert "torchao" in said(parallel={"fsdp": 8}, optimizer="adamw_8bit")
+    assert "torchao" not in said(parallel={"dp": 8}, framework="ddp", optimizer="adamw_8bit")
+
+
+def test_copies_of_older_transformers_are_said_where_they_decide() -> None:
+    fields: dict[str, Any] = {"method": "full", "framework": "ddp", "gpus": 1, "parallel": {}, "model": "llama-3.2-1b"}
+    decides = [said(**fields, seq=1024, micro_batch=n, recompute="full") for n in range(1, 96)]
+    assert any("older ones copy the logits" in one for one in decides)
+    assert not decides[0] and not decides[-1]
+    assert not any(said(**fields, seq=1024, micro_batch=n, recompute="full", fused_ce="liger") for n in range(1, 96))
+
+
+def test_torchtitan_compiles_the_loss_with_the_model() -> None:
+    named = {"framework": "torchtitan", "parallel": {"fsdp": 8}}
+    assert solve(changed(**named, compile=True)).work.loss == "compiled"
+    assert solve(changed(**named, compile=True, fused_ce="none")).work.loss == "plain"
+    assert solve(changed(**named)).work.loss == "plain"
+    assert solve(changed(parallel={"fsdp": 8}, compile=True)).work.loss == "plain"
