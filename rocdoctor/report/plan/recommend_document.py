@@ -74,6 +74,7 @@ def kind(plan: Plan) -> str:
         words += f", recompute {recompute_words(work)}"
     words += ", compiled" if work.compile else ""
     words += ", 16-bit states" if work.pure_bf16 else ""
+    words += ", 16-bit moments" if work.optimizer == "adam16bit" else ""
     if work.optimizer == "adam8bit":
         words += ", paged 8-bit Adam" if sizes.offload_optimizer else ", 8-bit Adam"
     words += ", step in the backward pass" if work.step_in_backward else ""

@@ -101,6 +101,7 @@ _PRECISION = {
 _OPTIMIZER = {
     "adam": "AdamW",
     "adam8bit": "8-bit AdamW",
+    "adam16bit": "AdamW (moments in bf16)",
     "sgd": "SGD",
     "momentum": "SGD with momentum",
     "adafactor": "Adafactor",

@@ -86,6 +86,6 @@ def method_refusal(work: Work, name: str) -> str | None:
         return f"{name} trains on GPUs alone; nearest: a script of your own with torchrun"
     if work.method != "full":
         return f"{name} trains all parameters here, not adapters ({work.method}); nearest: full training"
-    if work.optimizer != "adam":
+    if work.optimizer != "adam" and not (work.optimizer == "adam16bit" and work.framework == "megatron"):
         return f"{name} is written with AdamW alone, not {work.optimizer}; nearest: adamw"
     return None

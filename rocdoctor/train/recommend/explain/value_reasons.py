@@ -359,6 +359,15 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             "bitsandbytes and may change the loss slightly",
             f"{each:g} B a parameter",
         )
+    if work.optimizer == "adam16bit":
+        whole = _with(search, chosen, replace(work, optimizer="adam"))
+        return Choice(
+            "optimizer",
+            "adamw_bf16_moments",
+            f"moments in fp32 would need {gib(whole.memory.high)}; weights and gradients stay in fp32, as in NVIDIA's "
+            "recipe for DeepSeek-V4; it needs TransformerEngine 2.1 (FusedAdam)",
+            f"{each:g} B a parameter",
+        )
     if work.pure_bf16:
         whole = _with(search, chosen, replace(work, pure_bf16=False))
         reason = (

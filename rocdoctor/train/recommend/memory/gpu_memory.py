@@ -81,7 +81,7 @@ def shares(work: Work) -> Shares:
 
 
 # Bytes a parameter of the optimizer's moments; the fp32 master copy is counted apart.
-_MOMENTS = {"adam": 8.0, "adam8bit": 2.1, "momentum": 4.0, "sgd": 0.0, "adafactor": 0.1}
+_MOMENTS = {"adam": 8.0, "adam16bit": 4.0, "adam8bit": 2.1, "momentum": 4.0, "sgd": 0.0, "adafactor": 0.1}
 
 
 def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
@@ -97,8 +97,11 @@ def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
         return 4.0, 4.0, moments
     if work.framework == "deepspeed":
         return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
-    # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients.
-    return 2.0, 4.0, 4.0 + moments
+    # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients. Its
+    # precision-aware optimizer keeps of the fp32 weights what the 16-bit ones lack (``store_param_remainders`` of
+    # megatron/core/optimizer/optimizer_config.py, on by default, read 2026-11-28).
+    remainders = work.optimizer == "adam16bit" and not work.precision.startswith("fp8")
+    return 2.0, 4.0, (2.0 if remainders else 4.0) + moments
 
 
 def bucket_bytes(work: Work, count: float) -> float:

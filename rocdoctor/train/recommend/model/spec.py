@@ -19,7 +19,7 @@ from rocdoctor.train.recommend.model.shapes import Model
 
 Recompute = Literal["none", "selective", "selective-op", "full"]
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "fp8-rowwise"]
-Optimizer = Literal["adam", "adam8bit", "sgd", "momentum", "adafactor"]
+Optimizer = Literal["adam", "adam16bit", "adam8bit", "sgd", "momentum", "adafactor"]
 Loss = Literal["plain", "fused", "inplace", "compiled"]
 
 
@@ -67,6 +67,7 @@ class Work:
 
 _OPTIMIZERS: tuple[tuple[str, Optimizer], ...] = (
     ("8bit|8-bit|int8", "adam8bit"),
+    ("bf16.?moments|precision.?aware", "adam16bit"),
     ("adafactor", "adafactor"),
     ("adam|lion", "adam"),
     ("momentum|muon", "momentum"),
@@ -193,6 +194,10 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
                 "adamw_8bit of torchao"
             )
         parallel = replace(parallel, offload_optimizer=True)
+    if kind == "adam16bit" and (framework != "megatron" or parallel.zero != 1):
+        raise SpecError(
+            f"optimizer '{optimizer}' is that of Megatron-LM's distributed optimizer (precision-aware); nearest: adamw"
+        )
     recompute = spec.get("recompute")
     return Work(
         model=model,

@@ -54,7 +54,9 @@ def _parallel(work: Work) -> dict[str, Any]:
 def _optimizer(work: Work) -> str:
     if work.paged:
         return "paged_adamw_8bit"
-    return {"adam": "adamw", "adam8bit": "adamw_8bit"}.get(work.optimizer, work.optimizer)
+    return {"adam": "adamw", "adam8bit": "adamw_8bit", "adam16bit": "adamw_bf16_moments"}.get(
+        work.optimizer, work.optimizer
+    )
 
 
 def framework_field(framework: str, transformers: bool) -> str:

@@ -83,6 +83,6 @@ def _of(fleet: Fleet, one: Candidate) -> Cell:
         words += " offload"
     if one.work.optimizer == "adam8bit":
         words += " 8-bit"
-    elif one.work.pure_bf16:
+    elif one.work.pure_bf16 or one.work.optimizer == "adam16bit":
         words += " 16-bit"
     return Cell(one.fits, words, one.speed.tokens_per_s_per_gpu if one.speed else None, one.memory.high)

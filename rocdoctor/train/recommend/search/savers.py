@@ -42,6 +42,9 @@ SAVERS = (
     Saver("a fused loss", 0.5, loss="fused"),
     Saver("16-bit states", 1.0, pure_bf16=True),
     Saver("16-bit states and a fused loss", 1.5, loss="fused", pure_bf16=True),
+    # fp32 gradients and weights, moments in bf16: recipes/deepseek/h100/deepseek_v4.py of NVIDIA-NeMo/Megatron-Bridge
+    # (that of deepseek_v3.py has gradients in bf16 too), read 2026-11-28.
+    Saver("16-bit moments", 1.0, optimizer="adam16bit"),
     Saver("8-bit Adam", 1.0, optimizer="adam8bit"),
     Saver("8-bit Adam and a fused loss", 1.5, optimizer="adam8bit", loss="fused"),
     Saver("16-bit weights, 8-bit Adam and a fused loss", 2.0, optimizer="adam8bit", loss="fused", pure_bf16=True),
@@ -78,6 +81,8 @@ def _suits(one: Saver, fleet: Fleet, workload: Workload, eight: bool) -> bool:
     whole = workload.method in ("pretrain", "full")
     if one.optimizer == "adam8bit" and not eight:
         return False
+    if one.optimizer == "adam16bit" and workload.method != "pretrain":
+        return False
     # Paged states need memory that the driver moves; on ROCm nobody is known to have measured them.
     if one.offload == "paged" and fleet.vendor != "nvidia":
         return False
@@ -108,6 +113,8 @@ def applied(base: Work, saver: Saver) -> Work | None:
         return (
             None  # bitsandbytes does not know sharded tensors, DeepSpeed and Megatron-LM have optimizers of their own
         )
+    if saver.optimizer == "adam16bit" and base.framework != "megatron":
+        return None
     if saver.step_in_backward and base.gpus > 1:
         return None  # reducing gradients over ranks and freeing them at once is no wrapper's
     if saver.pure_bf16 and (base.precision != "bf16" or base.framework not in ("ddp", "fsdp2")):

@@ -8,6 +8,7 @@ import pytest
 
 from rocdoctor.train.emit.targets import Order, target
 from rocdoctor.train.emit.targets.megatron import FILL_IN, files, program, refuses
+from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.plan import Plan
 from tests.train.emit.plan_kit import fleet, plan
 from tests.train.emit.shell_kit import outcome, ran, value
@@ -85,6 +86,15 @@ def test_without_the_distributed_optimizer_nothing_is_sharded(tmp_path: Path) ->
     words = words_of(megatron(parallel={"dist_opt": False}), tmp_path)
     assert "--use-distributed-optimizer" not in words and "--overlap-param-gather" not in words
     assert "--overlap-grad-reduce" in words
+
+
+def test_moments_of_16_bits_are_asked_for_and_need_the_distributed_optimizer(tmp_path: Path) -> None:
+    words = words_of(megatron(optimizer="adamw_bf16_moments"), tmp_path)
+    assert "--use-precision-aware-optimizer" in words and "--use-distributed-optimizer" in words
+    assert value(words, "--exp-avg-dtype") == value(words, "--exp-avg-sq-dtype") == "bf16"
+    assert "--use-precision-aware-optimizer" not in words_of(megatron(), tmp_path)
+    with pytest.raises(SpecError, match="nearest: adamw"):
+        megatron(optimizer="adamw_bf16_moments", parallel={"dist_opt": False})
 
 
 def test_sharding_over_fewer_ranks_makes_copies(tmp_path: Path) -> None:

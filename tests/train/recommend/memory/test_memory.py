@@ -9,6 +9,7 @@ from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import layer_bytes, loss_bytes
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.gpu_memory import step_copy
+from rocdoctor.train.recommend.model.shapes import parameters
 from tests.train.recommend.spec_kit import changed
 
 P = 6_738_415_616
@@ -189,13 +190,30 @@ def test_only_the_default_form_of_adamw_copies_in_its_step() -> None:
 @pytest.mark.parametrize(
     ("fields", "each"),
     [
+        # 16-bit weights, fp32 gradients; fp32 weights and two moments divided over the ranks.
+        ({}, 2 + 4 + 12 / 8),
+        # Of the fp32 weights only what the 16-bit ones lack, and moments of 2 B.
+        ({"optimizer": "adamw_bf16_moments"}, 2 + 4 + 6 / 8),
+        # Weights of 8 bits lack more than that.
+        ({"optimizer": "adamw_bf16_moments", "precision": "fp8"}, 2 + 4 + 8 / 8),
+    ],
+)
+def test_megatrons_precision_aware_optimizer_keeps_half(fields: dict[str, Any], each: float) -> None:
+    told = solve(changed(parallel={"tp": 1, "dist_opt": True}, **fields))
+    assert told.memory.states == pytest.approx(each * parameters(told.work.model), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("fields", "each"),
+    [
         ({}, 14),
         # fp32 logits, log-softmax and two gradients of 4 B each.
         ({"precision": "fp32"}, 16),
-        ({"parallel": {"zero": 3}}, 18),
+        # Transformers shifts labels, not logits.
+        ({"parallel": {"zero": 3}}, 14),
         ({"parallel": {"tp": 8}}, 10 / 8),
         ({"parallel": {"fsdp": 1, "tp": 8}}, 18 / 8),
-        ({"fused_ce": "compiled"}, 6),
+        ({"fused_ce": "compiled"}, 4),
     ],
 )
 def test_the_loss_holds_copies_of_the_logits(fields: dict[str, Any], each: float) -> None:

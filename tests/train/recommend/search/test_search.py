@@ -285,6 +285,19 @@ def test_sixteen_bit_states_come_before_eight_bit_ones_and_both_before_main_memo
     assert solve(spec_of(where, what, one.work)).work == one.work
 
 
+def test_states_stay_on_the_gpus_where_16_bit_moments_let_them() -> None:
+    """405 B parameters on 32 GPUs of 192 GiB: 18 B each are 212 GiB a GPU, 12 B with bf16 moments 142 GiB."""
+    where, what = fleet("8xMI300X", 4), work("llama-3.1-405b")
+    plan = recommend(where, what).plan
+    assert plan is not None and plan.result.fits == "yes"
+    assert plan.work.optimizer == "adam16bit" and not plan.work.parallel.offload_optimizer
+    assert solve(spec_of(where, what, plan.work)).work == plan.work
+    # Beside fp32 weights, gradients and moments nothing is changed where they fit.
+    roomy = recommend(fleet("8xMI300X", 8), what).plan
+    assert roomy is not None and roomy.work.optimizer == "adam"
+    assert not any(one.optimizer == "adam16bit" for one in savers_of(where, work("llama-3.1-405b", method="full")))
+
+
 def test_experts_beyond_a_node_must_pay_for_the_network() -> None:
     def level(size: int) -> float:
         found = layouts(fleet("8xH100-SXM", 4), work("qwen3-30b-a3b"), "megatron")
