@@ -114,20 +114,32 @@ def faster(found: Iterable[Candidate], chosen: Candidate) -> Candidate | None:
     pool = list(found)
     sure = max((one.speed.tokens_per_s_per_gpu for one in pool if one.fits == "yes" and one.speed), default=0.0)
     least = max(FASTER * chosen.speed.tokens_per_s_per_gpu, sure)
-    tight = [one for one in pool if one.fits == "tight" and one.speed and one.speed.tokens_per_s_per_gpu >= least]
+    own = chosen.work.framework
+    tight = [
+        one
+        for one in pool
+        if one.fits == "tight" and one.speed and one.speed.tokens_per_s_per_gpu >= least
+        if one.work.framework == own or like_step(one, chosen)
+    ]
     # What only just reaches into the room is likelier to run than what is fastest of all.
     likely = [one for one in tight if one.memory.reserved + one.memory.context <= one.work.gpu.usable_bytes]
     return max(likely, key=lambda one: one.score, default=None)
 
 
-def _elsewhere(found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
-    """That another program is a good deal faster, which nobody asked for."""
+def like_step(one: Candidate, other: Candidate) -> bool:
+    """Whether their steps have about as many sequences: a longer one spends less of its time on the optimizer and on
+    reducing gradients, and trains another way. Half to twice is a choice."""
+    return one.sequences <= 2 * other.sequences and other.sequences <= 2 * one.sequences
+
+
+def elsewhere(found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
+    """That another program is a good deal faster with a step as long, which nobody asked for."""
     if chosen.speed is None or chosen.work.framework == "megatron":
         return
     rates = [
         one.speed.tokens_per_s_per_gpu
         for one in found
-        if one.fits == "yes" and one.speed is not None and one.work.framework == "megatron"
+        if one.fits == "yes" and one.speed is not None and one.work.framework == "megatron" and like_step(one, chosen)
     ]
     share = max(rates, default=0.0) / chosen.speed.tokens_per_s_per_gpu - 1
     if share >= _WORTH_ANOTHER:
@@ -135,12 +147,13 @@ def _elsewhere(found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
 
 
 def _runner_up(ranked: Sequence[Candidate]) -> Candidate | None:
-    """The best one that differs in more than its micro-batch."""
+    """The best one that differs in more than its micro-batch, of those whose step is as long where there are some."""
 
     def key(one: Candidate) -> tuple[object, ...]:
         return (one.work.framework, one.work.parallel, one.work.recompute, one.saver.name)
 
-    return next((one for one in ranked[1:] if key(one) != key(ranked[0])), None)
+    others = [one for one in ranked[1:] if key(one) != key(ranked[0])]
+    return next((one for one in others if like_step(one, ranked[0])), next(iter(others), None))
 
 
 def made(search: Search, chosen: Candidate) -> Plan:
@@ -239,6 +252,6 @@ def recommend(
         faster=bare(more),
         gain=gain(ranked[0], more) if more is not None else "",
         needed=needed(search, frameworks) if plan.result.fits != "yes" else (),
-        notes=(*fleet.notes, *_elsewhere(found, ranked[0])),
+        notes=(*fleet.notes, *elsewhere(found, ranked[0])),
         considered=search.considered,
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rocdoctor.train.recommend import advise
 from rocdoctor.train.recommend.advise import FASTER, best, recommend
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import solve
@@ -35,6 +36,22 @@ def test_a_plan_fits_and_no_better_one_was_passed_over(gpus: str, nodes: int) ->
         chosen.score >= 0.98 * first.score and chosen.memory.high < 0.93 * first.memory.high
     )
     assert answer.runner_up is None or answer.runner_up.work != chosen.work
+
+
+def test_what_is_compared_has_steps_as_long() -> None:
+    where, what = fleet("8xH100-SXM"), work("llama-3.1-8b", seq=4096)
+    answer = recommend(where, what)
+    assert answer.plan is not None and answer.runner_up is not None
+    assert 0.5 <= answer.runner_up.global_batch / answer.plan.global_batch <= 2
+    assert any("Megatron-LM would be" in one for one in answer.notes)
+    # The same candidates, with Megatron's a quarter as long: nothing is said of them.
+    found = list(Search(where, what).candidates(("fsdp2", "megatron")))
+    chosen = next(one for one in found if one.work == answer.plan.work)
+    short = [
+        replace(one, work=replace(one.work, micro_batch=1, microbatches=1)) if one.work.framework == "megatron" else one
+        for one in found
+    ]
+    assert list(advise.elsewhere(found, chosen)) and not list(advise.elsewhere(short, chosen))
 
 
 def test_the_specification_gives_the_plan_again() -> None:
