@@ -1,7 +1,7 @@
 """The decoder whose training step is traced, or run: the shapes of a request, written as the public model code does.
 
 Two ways of writing, since they save different tensors: ``torch`` (torchtitan: RMSNorm as one operation, loss on fp32
-logits) and ``transformers`` (RMSNorm in fp32 step by step, loss on shifted copies). Keys and values are repeated for
+logits) and ``transformers`` (RMSNorm in fp32 step by step, loss on shifted labels). Keys and values are repeated for
 grouped heads, as both do. Runs in the user's interpreter: torch and the standard library alone, Python 3.9 and later.
 
 ``real`` in a request: numbers count, so nothing stands in for a kernel that the CPU lacks.
@@ -267,9 +267,8 @@ class Decoder(nn.Module):
             return Chunked.apply(flat, weight, labels, self.request.get("real", False)), None  # type: ignore[no-untyped-call]
         logits = self.head(x)
         if self.request["code"] == "transformers":
-            logits = logits.float()
-            shifted = logits[:, :-1].contiguous().view(-1, logits.shape[-1])
-            return functional.cross_entropy(shifted, words[:, 1:].contiguous().view(-1)), logits
+            shifted = functional.pad(words, (0, 1), value=-100)[:, 1:].contiguous().view(-1)
+            return functional.cross_entropy(logits.float().view(-1, logits.shape[-1]), shifted), logits
         return self.cross_entropy(logits, labels), logits
 
     def _marker(self, part: str, place: int) -> Callable[[torch.Tensor], None]:

@@ -148,10 +148,12 @@ def stage_bytes(work: Work) -> tuple[float, float]:
 def loss_bytes(work: Work) -> float:
     """Bytes of logits and loss at their peak, whole micro-batch, on the GPU that computes the loss.
 
-    A token and word: torch's cross-entropy on fp32 logits 14 (bf16 logits, fp32 copy, log-softmax, two gradients in
-    turn; 16 where the logits themselves are fp32); Transformers' shifted copies 18; torch's loss-parallel form 18 over
-    tp; Megatron's vocabulary-parallel form 10 over tp; one compiled kernel 6; in-place kernel 4. Chunked kernels
-    (Liger) keep a chunk and the gradient of a head that is trained.
+    A token and word: torch's cross-entropy on fp32 logits 14 (bf16 logits, log-softmax, two gradients in turn; 16 where
+    the logits themselves are fp32), which is Transformers' too since it shifts labels in place of logits
+    (huggingface/transformers pull request 35646 of January 2025; shifted copies took 18); torch's loss-parallel form 18
+    over tp; Megatron's vocabulary-parallel form 10 over tp; in-place kernel 4. Compiled 4: the graph keeps bf16 logits
+    and two numbers a row and computes the rest again, so beside them only their gradient is written (traced with the
+    partitioner of torch 2.13). Chunked kernels (Liger) keep a chunk and the gradient of a head that is trained.
     """
     model, tp = work.model, work.parallel.tp
     # Sequence parallelism gathers the head's input and the gradient of it.
@@ -159,12 +161,8 @@ def loss_bytes(work: Work) -> float:
     if work.loss == "fused":
         head = 4.0 * model.vocab * model.hidden / tp if work.method == "full" else 0.0  # a frozen one has no gradient
         return whole + 8.0 * work.tokens * model.hidden + head
-    if work.loss == "inplace":
+    if work.loss in {"inplace", "compiled"}:
         each = 4.0
-    elif work.loss == "compiled":
-        each = 6.0
-    elif work.transformers and tp == 1:
-        each = 18.0
     elif work.framework == "megatron":
         each = 10.0
     elif tp == 1:

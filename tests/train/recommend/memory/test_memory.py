@@ -187,6 +187,17 @@ def test_only_the_default_form_of_adamw_copies_in_its_step() -> None:
     assert step(framework="torchtitan") == step(framework="megatron", parallel={"tp": 1}) == 0.0
 
 
+def test_segments_of_whole_tensors_stay_where_tensor_parallelism_is_not_overlapped() -> None:
+    def more(**parallel: Any) -> float:
+        fields = {"parallel": {"fsdp": 1, "tp": 8, **parallel}, "framework": "fsdp2", "recompute": "full"}
+        found = solve(changed(**fields, model="llama-3.1-8b", micro_batch=4)).memory
+        return found.reserved - found.live_peak
+
+    # A gathered input and an output before it is divided, 2 B each.
+    assert more() - more(async_tp=True) == pytest.approx(2 * 2 * 4 * 2048 * 4096)
+    assert more(sp=False) == pytest.approx(more(sp=False, async_tp=True))
+
+
 @pytest.mark.parametrize(
     ("fields", "each"),
     [
