@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from rocdoctor.host.live import run_program
 from rocdoctor.host.live.run_program import Loading, run_bounded, usual_deadline_s
+from rocdoctor.train.smoke.run.processes import process_state
+from tests.waiting import until
 
 pytestmark = pytest.mark.live
 
@@ -77,3 +81,15 @@ def test_more_gpus_get_more_time(tmp_path: Path, render: int, nvidia: int, secon
 
 def test_a_machine_without_gpus_has_the_usual_deadline(tmp_path: Path) -> None:
     assert usual_deadline_s(str(tmp_path)) == 5.0
+
+
+def test_a_program_that_ignores_the_request_to_end_is_killed_with_what_it_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_program, "GRACE_S", 0.05)
+    words = "trap '' TERM; sleep 60 & echo $!; exec sleep 60"
+    with run_program.running(["sh", "-c", words], {"PATH": "/usr/bin:/bin"}) as child:
+        assert child.stdout is not None
+        other = int(child.stdout.readline())  # by then both ignore it
+    assert child.returncode == -signal.SIGKILL
+    assert until(lambda: process_state(other) in ("", "Z"))  # gone, or nobody has asked for its end yet
