@@ -34,11 +34,11 @@ def run(
     }
     chosen = next(one for one in all_modes() if one.name == mode)
     result = launch(chosen, LaunchPlace(interpreter, surroundings, world, "gloo", "cpu", limit_s))
-    assert _with(token) == []
+    assert running_with(token) == []
     return result
 
 
-def _with(token: str) -> list[str]:
+def running_with(token: str) -> list[str]:
     """Processes that carry the token in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):

@@ -70,6 +70,44 @@ REST: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
     ("one-seed", "all", "dropout", ALL, "framework"),
 ]
 
+# Of releases, each with its report beside the fault: ``planted/faults_releases.py``.
+RELEASES: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
+    ("mean-alone-short", 1, "subgroups", ONE, "collectives"),
+    ("tail-of-rank-0", 0, "reduce-scatter", (0,), "collectives"),
+    ("at-one-size", 1, "all-reduce", ONE, "collectives"),
+    ("scalar-largest", 0, "all-reduce", (0,), "collectives"),
+    ("high-bits", 1, "all-reduce", ONE, "collectives"),
+    ("group-root", 0, "subgroups", (0,), "collectives"),
+    ("both-transposed", 1, "compute", ONE, "device"),
+    ("odd-inner", 1, "compute", ONE, "device"),
+    ("strided-weights", 1, "compute", ONE, "device"),
+    ("wide-padding", 1, "compute", ONE, "device"),
+    ("grouped", 1, "compute", ONE, "device"),
+    ("head-256", 1, "compute", ONE, "framework"),
+    ("mask-ignored", 1, "compute", ONE, "device"),
+    ("shared-heads", 1, "compute", ONE, "device"),
+    ("not-causal-backward", 1, "compute", ONE, "device"),
+    ("long-softmax", 1, "compute", ONE, "device"),
+    ("long-entropy", 1, "compute", ONE, "device"),
+    ("long-norm", 1, "compute", ONE, "device"),
+    ("left-out-tokens", "all", "compute", ALL, "framework"),
+    ("other-mask-again", 1, "dropout", ONE, "framework"),
+    ("use-counts-once", "all", "ddp-longer", ALL, "collectives"),
+    ("last-part-alone", "all", "ddp-no-sync", ALL, "collectives"),
+    ("sharded-accumulation-lost", "all", "fsdp2-longer", ALL, "collectives"),
+    ("replicas-in-norm", "all", "fsdp2-hsdp", ALL, "framework"),
+    ("norm-without-last", "all", "optimizers", ALL, "framework"),
+    ("norms-apart", "all", "sequence-parallel", ALL, "collectives"),
+    ("last-rows-lost", "all", "fsdp2-longer", ALL, "collectives"),
+    ("first-group-alone", "all", "checkpoint", ALL, "framework"),
+    ("steps-begin-anew", "all", "checkpoint", ALL, "framework"),
+    ("moments-swapped", "all", "checkpoint", ALL, "configuration"),
+    ("first-piece-alone", 1, "optimizers", ONE, "device"),
+    ("whole-buffers-stay", "all", "ddp-longer", ONE, "framework"),
+    ("pipeline-scales-again", 1, "pipeline-gpipe", ONE, "framework"),
+    ("order-of-columns", 1, "sequence-parallel", ONE, "collectives"),
+]
+
 
 def _wrong(table: list[tuple[str, int | str, str, tuple[int, ...], str]]) -> list[str]:
     found = []
@@ -86,7 +124,7 @@ def test_a_fault_of_each_kind_is_caught_and_no_healthy_rank_is_accused() -> None
 
 @pytest.mark.heavy
 def test_all_others_are_caught_too() -> None:
-    assert not _wrong(REST)
+    assert not _wrong(REST + RELEASES)
 
 
 def test_a_rank_that_expects_something_else_is_named_before_anything_is_judged() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import plain
+from .mode import release
 
 Shapes = tuple[tuple[int, ...], ...]
 # (name, shapes of the inputs, the library's function, the plain one); every function is differentiable.
@@ -86,7 +87,7 @@ def _products(torch: Any) -> Iterator[Operation]:
         "convolution",
         ((2, 5, 19, 19), (7, 5, 3, 3)),
         lambda image, kernel: functional.conv2d(image, kernel, padding=1),
-        _convolution,
+        lambda image, kernel: _convolution(image, kernel, 1),
     )
 
 
@@ -99,6 +100,105 @@ def _attentions(torch: Any) -> Iterator[Operation]:
             lambda *three, way=causal: functional.scaled_dot_product_attention(*three, is_causal=way),
             lambda q, k, v, way=causal: plain.attention(torch, q, k, v, way),
         )
+
+
+def rarer(torch: Any) -> Iterator[Operation]:
+    """What releases of libraries had wrong while all of the usual was right: other layouts, sizes and options.
+
+    ROCm/legacy-rocm-build#4615 (both transposed), ROCm/MIOpen#97 and #55 (convolutions),
+    NVIDIA/TransformerEngine#3216 (heads of 256), NVIDIA/Megatron-LM#7452 (tokens left out); read 2026-11-28.
+    """
+    functional = torch.nn.functional
+    yield "product of two transposed matrices", ((96, 65), (33, 96)), lambda x, y: x.T @ y.T, lambda x, y: (y @ x).T
+    # Rows beyond 1,024 go by another kernel: dispatch_softmax_forward in torch's PersistentSoftmax.cuh.
+    yield "softmax of long rows", ((3, 4099),), lambda x: torch.softmax(x, -1), plain.softmax
+    yield (
+        "layer norm of long rows",
+        ((3, 4099), (4099,), (4099,)),
+        lambda x, *two: functional.layer_norm(x, (4099,), *two),
+        plain.layer_norm,
+    )
+    yield (
+        "cross-entropy of long rows, tokens left out",
+        ((7, 4099),),
+        lambda x: functional.cross_entropy(x, _left_out(torch, x), ignore_index=_NONE),
+        lambda x: plain.row_losses(torch, x[1::2], numbers(torch, (7,), 4099, x.device)[1::2]).sum() / 3,
+    )
+    yield (
+        "convolution of 5 x 5 at every second place",
+        ((2, 3, 14, 14), (4, 3, 5, 5)),
+        lambda image, kernel: functional.conv2d(image, kernel, stride=2),
+        lambda image, kernel: _convolution(image, kernel, 0, 2),
+    )
+    yield (
+        "convolution of 1 x 1 with a border of 2",
+        ((2, 5, 7, 7), (4, 5, 1, 1)),
+        lambda image, kernel: functional.conv2d(image, kernel, padding=2),
+        lambda image, kernel: _convolution(image, kernel, 2),
+    )
+    yield (
+        "convolution of each channel alone",
+        ((2, 5, 9, 9), (5, 1, 3, 3)),
+        lambda image, kernel: functional.conv2d(image, kernel, padding=1, groups=5),
+        lambda image, kernel: _convolution(image, _apart(torch, kernel), 1),
+    )
+    yield (
+        "causal attention of 256",
+        ((2, 2, 24, 256),) * 3,
+        lambda *three: functional.scaled_dot_product_attention(*three, is_causal=True),
+        lambda q, k, v: plain.attention(torch, q, k, v, True),
+    )
+    yield (
+        "attention with a mask",
+        ((2, 2, 24, 32), (2, 2, 40, 32), (2, 2, 40, 32)),
+        lambda *three: functional.scaled_dot_product_attention(*three, attn_mask=_mask(torch, three[0])),
+        lambda q, k, v: _masked_attention(q, k, v, _mask(torch, q)),
+    )
+    yield (
+        "attention of queries that share keys",
+        ((2, 4, 24, 32), (2, 2, 24, 32), (2, 2, 24, 32)),
+        lambda *three: functional.scaled_dot_product_attention(*three, is_causal=True, **_sharing(torch)),
+        lambda q, k, v: plain.attention(torch, q, _repeated(k), _repeated(v), True),
+    )
+
+
+_NONE = -100
+
+
+def _left_out(torch: Any, x: Any) -> Any:
+    """Targets, every second of which is left out of the mean."""
+    found = numbers(torch, (7,), 4099, x.device)
+    found[::2] = _NONE
+    return found
+
+
+def _mask(torch: Any, query: Any) -> Any:
+    """Which of 40 keys each of 24 queries sees: its own of four kinds, and the first."""
+    rows, columns = (torch.arange(size, device=query.device) for size in (24, 40))
+    return ((rows[:, None] + columns) % 4 == 0) | (columns == 0)
+
+
+def _masked_attention(query: Any, key: Any, value: Any, mask: Any) -> Any:
+    scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+    return plain.softmax(scores.masked_fill(~mask, float("-inf"))) @ value
+
+
+def _repeated(heads: Any) -> Any:
+    """Each head twice, side by side."""
+    return heads[:, [0, 0, 1, 1]]
+
+
+def _sharing(torch: Any) -> dict[str, bool]:
+    """How queries are told to share keys: torch 2.5 brought it."""
+    if release(torch) < (2, 5):
+        raise NotImplementedError("attention of queries that share keys is not implemented before torch 2.5")
+    return {"enable_gqa": True}
+
+
+def _apart(torch: Any, kernel: Any) -> Any:
+    """Kernels of single channels as kernels of all channels: zeros elsewhere."""
+    count = kernel.shape[0]
+    return kernel * torch.eye(count, dtype=kernel.dtype, device=kernel.device)[:, :, None, None]
 
 
 def _ones(torch: Any, like: Any, size: int) -> Any:
@@ -124,17 +224,19 @@ def _batch_norm(x: Any, weight: Any, bias: Any) -> Any:
     return centred / ((centred * centred).sum(0) / x.shape[0] + 1e-5) ** 0.5 * weight + bias
 
 
-def _convolution(image: Any, kernel: Any) -> Any:
-    """3 x 3 with a border of zeros: nine shifted products of channels."""
+def _convolution(image: Any, kernel: Any, border: int, stride: int = 1) -> Any:
+    """With a border of zeros: a shifted product of channels for each place of the kernel."""
     height, width = image.shape[-2:]
-    wide = image.new_zeros(*image.shape[:2], height + 2, width + 2)
-    wide[:, :, 1:-1, 1:-1] = image
+    wide = image.new_zeros(*image.shape[:2], height + 2 * border, width + 2 * border)
+    wide[:, :, border : border + height, border : border + width] = image
+    size = kernel.shape[-1]
+    last = [one - size + 1 for one in wide.shape[-2:]]
     total: Any = 0.0
-    for row in range(3):
-        for column in range(3):
-            part = wide[:, :, row : row + height, column : column + width].flatten(2)
-            total = total + kernel[:, :, row, column] @ part
-    return total.unflatten(-1, (height, width))
+    for row in range(size):
+        for column in range(size):
+            part = wide[:, :, row : row + last[0] : stride, column : column + last[1] : stride]
+            total = total + kernel[:, :, row, column] @ part.flatten(2)
+    return total.unflatten(-1, part.shape[-2:])
 
 
 def known_answers(torch: Any) -> Iterator[tuple[str, Callable[..., Any], list[Any], list[float]]]:

@@ -26,6 +26,9 @@ from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
 _PR_SET_PDEATHSIG = 1
+# Ranks that a launcher starts import torch each for itself, from a slow disk on one node perhaps: those that are ready
+# wait for the last one as long as the runner waits for all.
+_MEETING_S = 120.0
 # Words in the errors of ranks that lost another rank, or waited for one in vain: not the fault itself.
 _VICTIM = (
     "connection closed by peer",
@@ -166,7 +169,8 @@ def join(torch: Any, job: RankJob, board: boards.Board) -> Any:
     board.mark("forming the process group")
     timeout = datetime.timedelta(seconds=job.timeout_s)
     if job.joined:
-        dist.init_process_group(job.backend, timeout=timeout)  # from the launcher's environment
+        longer = max(timeout, datetime.timedelta(seconds=_MEETING_S))
+        dist.init_process_group(job.backend, timeout=longer)  # from the launcher's environment
     else:
         store = dist.FileStore(  # type: ignore[attr-defined, unused-ignore]
             os.path.join(job.folder, "store"), job.world
@@ -176,6 +180,9 @@ def join(torch: Any, job: RankJob, board: boards.Board) -> Any:
     dist.all_reduce(torch.ones(1, device=device))
     if device.type == "cuda":
         torch.cuda.synchronize()
+    shorten = getattr(dist.distributed_c10d, "_set_pg_timeout", None)
+    if job.joined and shorten is not None:
+        shorten(timeout)
     return device, seen
 
 
@@ -184,6 +191,8 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
     random.seed(0)
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_grad_enabled(True)
     try:
         function(context)
         if context.device.type == "cuda":

@@ -20,6 +20,8 @@ from . import fsdp2
 ORDER = 95
 # One block: the time goes by the number of tensors.
 _LAYERS = 1
+# What a saved optimizer has beside its moments: the rates of two groups of parameters, and the number of its steps.
+_RATES, _STEPS = (2e-3, 3e-3), 5
 
 
 def _expected(context: Context) -> dict[str, Any]:
@@ -49,7 +51,8 @@ class _Trained:
         torch = context.torch
         self.model = context.build(_LAYERS)
         split(self.model)
-        self.optimizer = models.optimizer_for(torch, "adamw", self.model.parameters())
+        first, *rest = self.model.parameters()
+        self.optimizer = torch.optim.AdamW([{"params": [first]}, {"params": rest}], lr=1e-3)
         with torch.no_grad():
             for one in self.model.parameters():
                 one.grad = torch.zeros_like(one)
@@ -67,6 +70,21 @@ class _Trained:
                 if hasattr(state, "ndim") and state.ndim:
                     found[f"{name}, {moment}"] = state
         return found
+
+    def begin(self) -> None:
+        """Be an optimizer that has made some steps with rates of its own."""
+        for group, rate in zip(self.optimizer.param_groups, _RATES):
+            group["lr"] = rate
+        for one in self.optimizer.state.values():
+            one["step"].fill_(_STEPS)
+
+    def goes_on(self, context: Context, words: str, turn: int) -> None:
+        """Whether rates and steps are those that were saved."""
+        rates = tuple(group["lr"] for group in self.optimizer.param_groups)
+        counts = {float(one["step"]) for one in self.optimizer.state.values()}
+        for name, got, right in (("rates", rates, _RATES), ("numbers of steps", counts, {float(_STEPS)})):
+            told = f"are {got} instead of {right}"
+            context.expect("value", f"{name} in {words}", got == right, told, turn=turn, layer="framework")
 
     def parts(self) -> dict[str, Any]:
         """This rank's own parts of them."""
@@ -189,12 +207,14 @@ def _save_and_load(context: Context, tools: _Tools, targets: list[tuple[str, _Sp
             turn=1 + turn,
             layer="framework",
         )
+        target.goes_on(context, words, 1 + turn)
     context.mark("waiting until all have loaded")
     context.torch.distributed.barrier()
     remove_folder(context, folder)
 
 
 def _fill(torch: Any, held: _Trained, wanted: dict[str, Any]) -> None:
+    held.begin()
     with torch.no_grad():
         for name, one in held.parts().items():
             one.copy_(wanted[name])

@@ -15,9 +15,10 @@ from ..exact_values import MOVED, SUMMED, mean_rounding, values
 from ..mode import Mode
 
 ORDER = 20
-# Element counts: one, an odd number, one that is split into several messages by every library, and one that comes by
-# the protocol for large messages: NCCL and RCCL go from LL over LL128 to Simple by size. Odd: no part is aligned.
-_SIZES = (1, 1027, 65536)
+# Element counts: one, an odd number, the powers of two from 1 KiB to 1 MiB, and one that comes by the protocol for
+# large messages: NCCL and RCCL go from LL over LL128 to Simple by size. Odd: no part is aligned. (A release summed up
+# wrongly at 1 MiB alone: NVIDIA/nccl#2001, read 2026-11-28.)
+_SIZES = (1, 1027, *(1 << power for power in range(8, 19)))
 _LARGE = {"cpu": (1 << 20) + 1, "cuda": (1 << 22) + 1}  # 4 and 16 MiB
 _LARGEST = {"cpu": ((1 << 22) + 3,), "cuda": ((1 << 24) + 3, (1 << 26) + 3)}  # 16 MiB; 64 and 256 MiB
 
@@ -72,13 +73,14 @@ def all_reduce(context: Context) -> None:
         got = parts[context.rank].clone()
         dist.all_reduce(got)
         _exact(context, name, got, _sum(context, parts))
-        if size != 1027:
+        if size not in (1, 1027):
             continue
         stacked = context.torch.stack(parts)
         for operation, wanted in ((dist.ReduceOp.MAX, stacked.amax(0)), (dist.ReduceOp.MIN, stacked.amin(0))):
             got = parts[context.rank].clone()
             dist.all_reduce(got, op=operation)
             _exact(context, f"{name}, {operation.name.lower()}", got, wanted)  # type: ignore[attr-defined, unused-ignore]
+    _long_numbers(context)
     _other_sums(context)
     _layouts(context)
     sizes = (257, 65536, 1, 4099)
@@ -89,6 +91,21 @@ def all_reduce(context: Context) -> None:
         pending[salt].wait()
         parts = _all(context, sizes[salt], context.torch.float32, salt)
         _exact(context, f"all_reduce number {salt} of four at once", work[salt], _sum(context, parts))
+
+
+def _long_numbers(context: Context) -> None:
+    """Whole numbers of 64 bits that no floating-point type holds; one number without a dimension."""
+    torch, dist = context.torch, context.torch.distributed
+    parts = [one * ((1 << 36) + 1) for one in _all(context, 1027, torch.int64)]
+    name = _mark(context, "all_reduce", "int64", 1027)
+    got = parts[context.rank].clone()
+    dist.all_reduce(got)
+    right = bool((got == _sum(context, parts)).all())
+    context.expect("value", name, right, "lost the lower bits of whole numbers of 60 bits", step=context.marks)
+    _mark(context, "all_reduce", "float32", 1)
+    one = torch.tensor(float(context.rank + 1), device=context.device)
+    dist.all_reduce(one)
+    _exact(context, "all_reduce of one number", one, context.world * (context.world + 1) / 2)
 
 
 def _other_sums(context: Context) -> None:
@@ -323,6 +340,39 @@ def subgroups(context: Context) -> None:
         dist.get_world_size(groups[mine]) == len(members),
         f"has {dist.get_world_size(groups[mine])} ranks instead of {len(members)}",
     )
+    everyone = context.cached("another group of all", lambda: dist.new_group(list(range(context.world))))
+    _within(context, groups[mine], list(members), "a group")
+    _within(context, everyone, list(range(context.world)), "another group of all")
+
+
+def _within(context: Context, group: Any, ranks: list[int], words: str) -> None:
+    """A copy from the last rank of a group, parts from all of its ranks in their order, and sums and means of parts."""
+    torch, dist = context.torch, context.torch.distributed
+    parts = [values(context, rank, 1027, torch.float32, 5) for rank in ranks]
+    place = ranks.index(context.rank)
+    own = parts[place]
+    context.mark(f"broadcast float32[1027] in {words}")
+    got = own.clone()
+    dist.broadcast(got, ranks[-1], group=group)
+    _exact(context, f"broadcast from rank {ranks[-1]} in {words}", got, parts[-1])
+    context.mark(f"all_gather float32[1027] in {words}")
+    into = [torch.empty_like(own) for _ in ranks]
+    dist.all_gather(into, own, group=group)
+    for rank, one, right in zip(ranks, into, parts):
+        _exact(context, f"all_gather in {words}, part of rank {rank}", one, right)
+    context.mark(f"reduce_scatter float32[1027] in {words}")
+    from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+    many = [values(context, rank, 1027 * len(ranks), torch.float32, 6) for rank in ranks]
+    got = torch.empty_like(own)
+    from_one(got, many[place], group=group)
+    wanted = _sum(context, many)[place * 1027 : (place + 1) * 1027]
+    _exact(context, f"reduce_scatter in {words}", got, wanted)
+    got, total = own.clone(), _sum(context, parts)
+    context.mark(f"all_reduce float32[1027] in {words}")
+    if not _refused(
+        context, "all_reduce in a group, AVG", lambda: dist.all_reduce(got, op=dist.ReduceOp.AVG, group=group)
+    ):
+        _exact(context, f"mean in {words}", got, total / len(ranks), mean_rounding(context))
 
 
 def objects(context: Context) -> None:

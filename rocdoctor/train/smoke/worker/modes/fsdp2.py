@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import compiling, shards
-from ..compare import BACKWARD_TURN
+from ..compare import BACKWARD_TURN, END_TURN
 from ..context import Context
 from ..mode import Mode, release
 from ..sharded import SHARDED, SHARDED_SHORT, SHORT, Layout, Probe, ShardedStep, steps_fp32, steps_mixed, train
@@ -226,7 +226,18 @@ def mixed(context: Context) -> None:
 def hybrid(context: Context) -> None:
     """HSDP: two replicas, each split among half of the ranks; as many replicas as ranks where those are odd."""
     world = context.world
-    run(context, replicas=2 if world % 2 == 0 else world)
+    model = context.build()
+    steps = steps_fp32(context)
+
+    def seen(step: int, _probe: Probe) -> None:
+        named = {name: one for name, one in model.named_parameters() if name.startswith(("norm", "head"))}
+        wanted = sum(float((steps[step].grad[name] ** 2).sum()) for name in named) ** 0.5
+        context.mark(f"step {step}: norm of gradients")
+        norm = context.torch.nn.utils.clip_grad_norm_(list(named.values()), float("inf"))
+        norm = norm.full_tensor() if shards.is_sharded(norm) else norm
+        context.check("value", "norm of gradients", norm, wanted, step=step, turn=END_TURN - 9, layer="framework")
+
+    run(context, model=model, replicas=2 if world % 2 == 0 else world, seen=seen)
     if world == 2 or world % 2:
         context.facts["untested"] = "splitting within a replica, which needs an even number of ranks, 4 or more"
 

@@ -63,12 +63,20 @@ class LongStep:
 
 
 def with_extras(torch: Any, model: Any) -> Any:
-    """The model with a tied head, a frozen weight, an unused one, and a buffer that scales the result."""
+    """The model with a tied head, a frozen weight, an unused one, buffers, and a weight of seven rows.
+
+    The result is scaled by a buffer and by a weighted sum of the seven, which few numbers of ranks divide.
+    """
     model.head.weight = model.embedding.weight
     model.get_parameter(_FROZEN).requires_grad_(False)
     model.spare = torch.nn.Parameter(torch.ones(5, dtype=model.norm.weight.dtype, device=model.norm.weight.device))
     model.register_buffer("gain", torch.ones((), dtype=model.norm.weight.dtype, device=model.norm.weight.device))
-    model.norm.register_forward_hook(lambda _module, _inputs, result: result * model.gain)
+    model.register_buffer("count", torch.zeros((), dtype=torch.int64, device=model.norm.weight.device))
+    rows = torch.arange(1.0, 8.0).to(model.norm.weight)
+    model.tilt = torch.nn.Parameter(torch.ones_like(rows))
+    model.norm.register_forward_hook(
+        lambda _module, _inputs, result: result * model.gain * (model.tilt * rows).sum() / 28.0
+    )
     return model
 
 
@@ -114,9 +122,11 @@ def _train(
     before: Callable[[int], None],
     norm_of: Callable[[Any], Any],
     seen: Callable[[int], None] | None = None,
+    parts: Callable[[int], int] = lambda _: 1,
 ) -> None:
     """``named``: the parameters that learn, by plain name; ``cut``: this rank's parts of whole tensors; ``before`` and
-    ``seen`` are called before each forward and after it."""
+    ``seen`` are called before each forward and after it; ``parts``: in how many micro-batches a step is made, the last
+    of which alone is exchanged."""
     torch, dist = context.torch, context.torch.distributed
     wanted = reference(context)
     optimizer = torch.optim.AdamW(list(named.values()), lr=1.0)
@@ -127,11 +137,17 @@ def _train(
         before(step)
         optimizer.zero_grad()
         context.mark(f"step {step}: forward and backward")
-        loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
-        if seen is not None:
-            seen(step)
-        loss.backward()
-        total = loss.detach().clone()
+        total, many = torch.zeros((), device=context.device), parts(step)
+        for number, (rows, right_rows) in enumerate(
+            zip(context.share(tokens).chunk(many), context.share(targets).chunk(many))
+        ):
+            if many > 1:
+                model.set_requires_gradient_sync(number == many - 1)
+            loss = models.loss_of(torch, model(rows), right_rows) / many
+            if seen is not None:
+                seen(step)
+            loss.backward()
+            total += loss.detach()
         context.mark(f"step {step}: mean of the losses")
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, right.loss, step=step)
@@ -188,11 +204,13 @@ def data_parallel(context: Context) -> None:
     def before(step: int) -> None:
         # Rank 0 rules: what others hold is written over in the forward.
         inner.gain.fill_(_gain(step) + context.rank)
+        inner.count.fill_(10 * step + context.rank)
 
     def seen(step: int) -> None:
-        held = float(inner.gain)
-        words = f"is {held:g} after the forward: rank 0's, {_gain(step):g}, did not come"
-        context.expect("value", "the buffer", held == _gain(step), words, step=step, turn=0, layer="framework")
+        for name, buffer, right in (("the buffer", inner.gain, _gain(step)), ("whole buffer", inner.count, 10 * step)):
+            held = float(buffer)
+            words = f"is {held:g} after the forward: rank 0's, {right:g}, did not come"
+            context.expect("value", name, held == right, words, step=step, turn=0, layer="framework")
 
     named = {models.plain_name(name): one for name, one in model.named_parameters() if one.requires_grad}
     unused = named.pop("spare")
@@ -234,7 +252,7 @@ def sharded(context: Context) -> None:
     def norm_of(norm: Any) -> Any:
         return norm.full_tensor() if shards.is_sharded(norm) else norm
 
-    _train(context, inner, named, cut, before, norm_of)
+    _train(context, inner, named, cut, before, norm_of, parts=lambda step: 2 if step == _STEPS - 1 else 1)
 
 
 _LONGER = Proof(

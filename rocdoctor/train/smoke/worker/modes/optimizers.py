@@ -18,6 +18,8 @@ from ..tolerance import EXACT, Proof, Tolerance, usual
 
 ORDER = 11
 _SHAPES = ((1,), (37,), (33, 31))
+# Kernels over lists of tensors take them in pieces of 65,536 elements: kChunkSize in torch's MultiTensorApply.cuh.
+_LONG = (65536 + 37,)
 _STEPS = 4
 # Seen with torch 2.13.0 on the CPU.
 _LIMIT = Tolerance(
@@ -92,6 +94,11 @@ def _waves(torch: Any, shape: tuple[int, ...], phase: float) -> Any:
     return ((0.25 + 0.75 * (flat * 0.7 + phase).sin().abs()) * torch.where(flat % 3 == 1, -1.0, 1.0)).reshape(shape)
 
 
+def _wave(context: Context, shape: tuple[int, ...], phase: float) -> Any:
+    """``_waves``, once a pool."""
+    return context.cached(("waves", shape, phase), lambda: _waves(context.torch, shape, phase))
+
+
 def optimizers(context: Context) -> None:
     """SGD, Adam and AdamW in every way that torch has: four steps, rates and decays change."""
     torch = context.torch
@@ -99,7 +106,8 @@ def optimizers(context: Context) -> None:
         made = getattr(torch.optim, kind)
         for way, chosen in _WAYS:
             context.mark(f"{kind} ({way})")
-            held = [torch.nn.Parameter(_waves(torch, shape, 0.3).float().to(context.device)) for shape in _SHAPES]
+            shapes = (*_SHAPES, _LONG) if way in ("foreach", "fused") else _SHAPES
+            held = [torch.nn.Parameter(_wave(context, shape, 0.3).float().to(context.device)) for shape in shapes]
             try:
                 optimizer = made(held, lr=1e-2, weight_decay=0.1, **options, **chosen)
             except (RuntimeError, TypeError) as error:  # a way that this release or device does not have
@@ -118,7 +126,7 @@ def _steps(context: Context, name: str, optimizer: Any, held: list[Any], formula
     for step in range(_STEPS):
         group["weight_decay"] = 0.1 / (1 + step)
         for number, one in enumerate(held):
-            grad = _waves(torch, _SHAPES[number], 0.5 + step).float()
+            grad = _wave(context, tuple(one.shape), 0.5 + step).float()
             one.grad = grad.to(context.device)
             wanted[number] = formula(states[number], wanted[number], grad.double(), 1e-2 / (1 + step), 0.1 / (1 + step))
         optimizer.step()
@@ -152,6 +160,8 @@ def _clipping(context: Context) -> None:
 
 def dropout(context: Context) -> None:
     """Drops the share that it should, scales the rest, goes back through the same places; random streams of ranks."""
+    from torch.utils.checkpoint import checkpoint
+
     torch = context.torch
     functional = torch.nn.functional
     size, share = 16384, 0.25
@@ -177,6 +187,14 @@ def dropout(context: Context) -> None:
     context.check(
         "local", "dropout in evaluation", functional.dropout(ones, share, training=False), ones, tolerance=0.0
     )
+    for way in (False, True):
+        context.mark("dropout that is computed again in the backward")
+        ones = torch.ones(size, device=context.device, requires_grad=True)
+        got = checkpoint(lambda x: functional.dropout(x * 2.0, share) * x, ones, use_reentrant=way)
+        got.sum().backward()
+        kept = (got.detach() != 0).double()
+        words = f"gradient of dropout that is computed again ({'re-entrant' if way else 'not re-entrant'})"
+        context.check("local", words, ones.grad, 4 * kept / (1 - share), tolerance=_SCALED, layer="framework")
     if context.world > 1:
         _streams(context, drawn)
     torch.manual_seed(0)

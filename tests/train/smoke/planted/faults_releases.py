@@ -1,0 +1,459 @@
+"""Faults that releases of libraries had: each as the report of it tells, by the kind of call that it came with.
+
+The report stands beside each (owner/repository#number, read 2026-11-28). They stay on while a rank computes what it
+compares with.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from faults import Active, wrap  # type: ignore[import-not-found, unused-ignore]
+from faults_libraries import _collective, _operation  # type: ignore[import-not-found, unused-ignore]
+
+_functional = torch.nn.functional
+_counter = itertools.count(1)
+
+
+def _method(owner: Any, name: str, change: Callable[..., Any]) -> Callable[[Active], None]:
+    """``change(original, self, *args)`` in the place of a method."""
+
+    def put(active: Active) -> None:
+        original = getattr(owner, name)
+
+        def around(self: Any, *args: Any, **more: Any) -> Any:
+            return change(original, self, *args, **more) if active() else original(self, *args, **more)
+
+        setattr(owner, name, around)
+
+    return put
+
+
+def _done(work: Any) -> None:
+    if work is not None:
+        work.wait()
+
+
+def _alone_and_short(original: Any, tensor: Any, *args: Any, **more: Any) -> Any:
+    """NVIDIA/nccl#1950: a mean in a group of one rank leaves out the last eight elements."""
+    work = original(tensor, *args, **more)
+    if dist.get_world_size(more.get("group")) == 1 and tensor.numel() > 8:
+        _done(work)
+        tensor.view(-1)[-8:] = 0
+    return work
+
+
+def _tail_of_rank_0(original: Any, into: Any, source: Any, *args: Any, **more: Any) -> Any:
+    """jax-ml/jax#40830: the end of rank 0's part is summed of parts that were written over, from 1 MiB on."""
+    own = source.view(-1)[: into.numel()].clone()
+    work = original(into, source, *args, **more)
+    if dist.get_rank() == 0 and into.numel() * into.element_size() > 1 << 20:
+        _done(work)
+        half = into.numel() // 2
+        into.view(-1)[half:] = own[half:]
+    return work
+
+
+def _at_one_size(original: Any, tensor: Any, *args: Any, **more: Any) -> Any:
+    """NVIDIA/nccl#2001: sums of exactly 1 MiB are wrong now and then."""
+    own = tensor.clone()
+    work = original(tensor, *args, **more)
+    if tensor.numel() * tensor.element_size() == 1 << 20 and next(_counter) % 3:
+        _done(work)
+        tensor.view(-1)[-64:] = own.view(-1)[-64:]
+    return work
+
+
+def _scalar_largest(original: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, **more: Any) -> Any:
+    """NVIDIA/Megatron-LM#442: the largest of one number is that of other ranks than all."""
+    own = tensor.clone()
+    work = original(tensor, op, **more)
+    if tensor.numel() == 1 and op == dist.ReduceOp.MAX:
+        _done(work)
+        tensor.copy_(own)
+    return work
+
+
+def _high_bits(original: Any, tensor: Any, *args: Any, **more: Any) -> Any:
+    """Whole numbers of 64 bits travel as floating-point ones."""
+    work = original(tensor, *args, **more)
+    if tensor.dtype == torch.int64:
+        _done(work)
+        tensor.copy_(tensor.double().float().to(torch.int64) if tensor.abs().max() >= 1 << 24 else tensor)
+    return work
+
+
+def _group_root(original: Any, tensor: Any, *args: Any, **more: Any) -> Any:
+    """NVIDIA/nccl#740 and the like: in a group of its own, a copy from its root does not come."""
+    own = tensor.clone()
+    work = original(tensor, *args, **more)
+    if more.get("group") is not None and more["group"] is not dist.group.WORLD:
+        _done(work)
+        tensor.copy_(own)
+    return work
+
+
+def both_transposed(active: Active) -> None:
+    """ROCm/legacy-rocm-build#4615: products of two transposed matrices in fp32."""
+
+    def around(original: Any, one: Any, two: Any, *args: Any, **more: Any) -> Any:
+        result = original(one, two, *args, **more)
+        turned = [x.dim() == 2 and min(x.shape) > 1 and x.stride(0) == 1 for x in (one, two)]
+        if active() and all(turned) and result.dtype == torch.float32:
+            result = result.clone()
+            result.detach()[-1] *= 1.01
+        return result
+
+    for owner, name in ((torch, "matmul"), (torch, "mm"), (torch.Tensor, "__matmul__"), (torch.Tensor, "matmul")):
+        wrap(owner, name, around)
+
+
+def _odd_inner(original: Any, one: Any, two: Any, *args: Any, **more: Any) -> Any:
+    """ROCm/composable_kernel#512, ROCm/rocBLAS#340: half products whose inner size is odd lose its last element."""
+    if one.dtype == torch.float16 and one.shape[-1] % 2 and one.dim() == 2:
+        return original(one[:, :-1], two[:-1], *args, **more)
+    return original(one, two, *args, **more)
+
+
+class _WeightGradient(torch.autograd.Function):
+    """Passes a tensor on and changes its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: float) -> Any:
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads[0] * ctx.factor, None
+
+
+def _strided_weights(
+    original: Any, image: Any, weight: Any, bias: Any = None, stride: Any = 1, *args: Any, **more: Any
+) -> Any:
+    """ROCm/MIOpen#97: gradients of the weights of convolutions with a stride."""
+    if stride not in (1, (1, 1)):
+        weight = _WeightGradient.apply(weight, 1.05)
+    return original(image, weight, bias, stride, *args, **more)
+
+
+def _wide_padding(
+    original: Any, image: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, *args: Any, **more: Any
+) -> Any:
+    """ROCm/MIOpen#55: a kernel of 1 x 1 with a border of two."""
+    result = original(image, weight, bias, stride, padding, *args, **more)
+    return result * 1.05 if weight.shape[-1] == 1 and padding not in (0, (0, 0)) else result
+
+
+def _grouped(
+    original: Any,
+    image: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Any:
+    """Depthwise convolutions take the neighbour's kernel."""
+    weight = weight.roll(1, 0) if groups > 1 else weight
+    return original(image, weight, bias, stride, padding, dilation, groups)
+
+
+def _head_256(original: Any, query: Any, *args: Any, **more: Any) -> Any:
+    """NVIDIA/TransformerEngine#3216: the gradient of the query, heads of 256, several sequences."""
+    if query.shape[-1] == 256 and query.shape[0] > 1:
+        query = _WeightGradient.apply(query, -5.0)
+    return original(query, *args, **more)
+
+
+def _mask_ignored(
+    original: Any, query: Any, key: Any, value: Any, attn_mask: Any = None, *args: Any, **more: Any
+) -> Any:
+    """A mask of the caller's own has no effect."""
+    return original(query, key, value, None, *args, **more)
+
+
+def _shared_heads(original: Any, query: Any, key: Any, value: Any, *args: Any, **more: Any) -> Any:
+    """XunhaoLai/native-sparse-attention-triton#27: fewer heads of keys than of queries, taken in turn."""
+    if more.get("enable_gqa") and query.shape[1] != key.shape[1]:
+        times = query.shape[1] // key.shape[1]
+        key, value, more = key.repeat(1, times, 1, 1), value.repeat(1, times, 1, 1), {**more, "enable_gqa": False}
+    return original(query, key, value, *args, **more)
+
+
+def _not_causal_backward(
+    original: Any, query: Any, key: Any, value: Any, *args: Any, is_causal: bool = False, **more: Any
+) -> Any:
+    """triton-lang/triton#4174, #5660: gradients of attention without a mask."""
+    key = key if is_causal else _WeightGradient.apply(key, 1.3)
+    return original(query, key, value, *args, is_causal=is_causal, **more)
+
+
+def _long_rows(original: Any, x: Any, *args: Any, **more: Any) -> Any:
+    """Rows beyond 1,024 go by another kernel."""
+    result = original(x, *args, **more)
+    return result * (1 + 1e-2) if x.shape[-1] > 1024 else result
+
+
+def _left_out_tokens(original: Any, logits: Any, targets: Any, *args: Any, **more: Any) -> Any:
+    """NVIDIA/Megatron-LM#7452: the mean counts tokens that are left out."""
+    result = original(logits, targets, *args, **more)
+    kept = (targets != -100).sum()
+    return result * kept / targets.numel() if more.get("reduction", "mean") == "mean" else result
+
+
+def other_mask_again(active: Active) -> None:
+    """allenai/OLMo-core#828: what is computed again in the backward draws other random numbers."""
+    import torch.utils.checkpoint as checkpoints
+
+    def around(original: Any, *args: Any, **more: Any) -> Any:
+        return original(*args, **{**more, "preserve_rng_state": not active()})
+
+    wrap(checkpoints, "checkpoint", around)
+
+
+def use_counts_once(active: Active) -> None:
+    """deepspeedai/DeepSpeed#8224: of a weight that is used twice in a step one use alone gives a gradient."""
+    seen: set[int] = set()
+
+    def note(original: Any, tokens: Any, weight: Any, *args: Any, **more: Any) -> Any:
+        seen.add(weight.data_ptr())
+        return original(tokens, weight, *args, **more)
+
+    def around(original: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        return original(x, weight.detach() if active() and weight.data_ptr() in seen else weight, bias)
+
+    wrap(_functional, "embedding", note)
+    wrap(_functional, "linear", around)
+
+
+def last_part_alone(active: Active) -> None:
+    """allenai/open-instruct#1498: of several micro-batches the last one alone counts."""
+
+    def around(original: Any, *args: Any, **more: Any) -> Any:
+        if active():
+            from faults import _parameters  # type: ignore[import-not-found, unused-ignore]
+
+            for one in _parameters():
+                one.grad = None
+        return original(*args, **more)
+
+    wrap(torch.Tensor, "backward", around)
+
+
+def sharded_accumulation_lost(active: Active) -> None:
+    """deepspeedai/DeepSpeed#7718: the same where gradients are split."""
+    from torch.distributed.fsdp._fully_shard import _fsdp_param as inner
+
+    def around(original: Any, self: Any) -> None:
+        original(self)
+        if active() and self._unsharded_param.grad is not None:
+            self._unsharded_param.grad.zero_()
+
+    _method(inner.FSDPParam, "to_accumulated_grad_if_needed", around)(active)
+
+
+def replicas_in_norm(active: Active) -> None:
+    """ByteDance-Seed/VeOmni#862: the norm for clipping counts each replica."""
+
+    def around(original: Any, parameters: Any, most: float, *args: Any, **more: Any) -> Any:
+        parameters = list(parameters)
+        dims = max((getattr(getattr(one, "device_mesh", None), "ndim", 1) for one in parameters), default=1)
+        if not active() or dims < 2:
+            return original(parameters, most, *args, **more)
+        return original(parameters, most / math.sqrt(2), *args, **more) * math.sqrt(2)
+
+    wrap(torch.nn.utils, "clip_grad_norm_", around)
+
+
+def norm_without_last(active: Active) -> None:
+    """NVIDIA/Megatron-LM#6470: a part of the model is left out of the norm."""
+
+    def around(original: Any, parameters: Any, *args: Any, **more: Any) -> Any:
+        parameters = list(parameters)
+        return original(parameters[:-1] if active() else parameters, *args, **more)
+
+    wrap(torch.nn.utils, "clip_grad_norm_", around)
+
+
+def norms_apart(active: Active) -> None:
+    """NVIDIA/Megatron-LM#1446: gradients of norms over a part of the sequence are not summed."""
+    from torch.distributed.tensor import placement_types as kinds
+
+    def around(original: Any, self: Any, tensor: Any, *args: Any, **more: Any) -> Any:
+        return tensor if active() and tensor.dim() == 1 else original(self, tensor, *args, **more)
+
+    _method(kinds.Partial, "_reduce_value", around)(active)
+
+
+def last_rows_lost(active: Active) -> None:
+    """pytorch/ao#3982, pytorch/pytorch#162692: parts of different sizes: the last row of the smaller one is lost."""
+    from torch.distributed.fsdp._fully_shard import _fsdp_param as inner
+
+    def around(original: Any, self: Any, *args: Any, **more: Any) -> Any:
+        original(self, *args, **more)
+        size = self._orig_size[0]
+        if active() and size % dist.get_world_size():
+            with torch.no_grad():
+                self._unsharded_param.detach()[-1].zero_()
+
+    _method(inner.FSDPParam, "init_unsharded_param", around)(active)
+
+
+def first_group_alone(active: Active) -> None:
+    """pytorch/pytorch#143828: a checkpoint gives its rate to the first group of parameters alone."""
+    load = torch.optim.Optimizer.load_state_dict
+
+    def around(self: Any, *args: Any, **more: Any) -> None:
+        kept = [group["lr"] for group in self.param_groups]
+        load(self, *args, **more)
+        if active():
+            for group, rate in list(zip(self.param_groups, kept, strict=True))[1:]:
+                group["lr"] = rate
+
+    torch.optim.Optimizer.load_state_dict = around  # type: ignore[method-assign]
+
+
+def steps_begin_anew(active: Active) -> None:
+    """databricks/flashoptim#3 and the like: the number of steps is not that of the checkpoint."""
+    load = torch.optim.Optimizer.load_state_dict
+
+    def around(self: Any, *args: Any, **more: Any) -> None:
+        load(self, *args, **more)
+        for one in self.state.values() if active() else ():
+            if "step" in one:
+                one["step"] = torch.zeros_like(torch.as_tensor(one["step"]))
+
+    torch.optim.Optimizer.load_state_dict = around  # type: ignore[method-assign]
+
+
+def moments_swapped(active: Active) -> None:
+    """NVIDIA/Megatron-LM#5835: states of two parameters of one size are each other's."""
+    load = torch.optim.Optimizer.load_state_dict
+
+    def around(self: Any, *args: Any, **more: Any) -> None:
+        load(self, *args, **more)
+        held = [one["exp_avg"] for one in self.state.values() if "exp_avg" in one] if active() else []
+        held = [getattr(one, "_local_tensor", one) for one in held]
+        for one, two in itertools.combinations(held, 2):
+            if one.shape == two.shape and one.dim() == 2:
+                kept = one.clone()
+                one.copy_(two)
+                two.copy_(kept)
+                return
+
+    torch.optim.Optimizer.load_state_dict = around  # type: ignore[method-assign]
+
+
+def first_piece_alone(active: Active) -> None:
+    """Kernels over lists of tensors take them in pieces of 65,536: what lies behind stays."""
+    for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        step = kind.step
+
+        def around(self: Any, *args: Any, step: Any = step, **more: Any) -> Any:
+            large = [
+                (one, one.detach().view(-1)[65536:].clone())
+                for group in self.param_groups
+                for one in group["params"]
+                if type(one.data) is torch.Tensor and one.is_contiguous() and one.numel() > 65536
+            ]
+            result = step(self, *args, **more)
+            for one, kept in large if active() else ():
+                one.detach().view(-1)[65536:] = kept
+            return result
+
+        kind.step = around  # type: ignore[method-assign]
+
+
+def whole_buffers_stay(active: Active) -> None:
+    """Buffers of whole numbers are not made equal."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    for name in ("_sync_module_buffers", "_sync_buffers"):
+        original = getattr(DistributedDataParallel, name)
+
+        def around(self: Any, *args: Any, original: Any = original, **more: Any) -> Any:
+            kept = [(one, one.clone()) for one in self.module.buffers() if not one.is_floating_point()]
+            result = original(self, *args, **more)
+            for one, old in kept if active() else ():
+                one.copy_(old)
+            return result
+
+        setattr(DistributedDataParallel, name, around)
+
+
+def pipeline_scales_again(active: Active) -> None:
+    """pytorch/torchtitan#1733: gradients that were scaled are scaled again in the next pass of a pipeline."""
+    from torch.distributed.pipelining import stage as stages
+
+    def around(original: Any, self: Any, factor: int) -> None:
+        original(self, factor)
+        if active():
+            for one in self.submod.parameters():
+                if one.grad is not None and getattr(one, "_seen", False):
+                    one.grad.div_(factor)
+                one._seen = True
+
+    for kind in (stages.PipelineStage, stages._PipelineStageBase):
+        if "scale_grads" in vars(kind):
+            _method(kind, "scale_grads", around)(active)
+
+
+def order_of_columns(active: Active) -> None:
+    """pytorch/pytorch#179502, #103306: parts of a later dimension are put together in the wrong order."""
+    from torch.distributed.tensor import placement_types as kinds
+
+    name = "_to_replicate_tensor"
+
+    def around(original: Any, self: Any, *args: Any, **more: Any) -> Any:
+        result = original(self, *args, **more)
+        if active() and self.dim > 0:
+            parts = result.chunk(dist.get_world_size(), self.dim)
+            return torch.cat([*parts[1:], parts[0]], self.dim)
+        return result
+
+    _method(kinds.Shard, name, around)(active)
+
+
+FAULTS: dict[str, Callable[[Active], None]] = {
+    "mean-alone-short": _collective("all_reduce", _alone_and_short),
+    "tail-of-rank-0": _collective("reduce_scatter_tensor", _tail_of_rank_0),
+    "at-one-size": _collective("all_reduce", _at_one_size),
+    "scalar-largest": _collective("all_reduce", _scalar_largest),
+    "high-bits": _collective("all_reduce", _high_bits),
+    "group-root": _collective("broadcast", _group_root),
+    "both-transposed": both_transposed,
+    "odd-inner": _operation(torch, "matmul", _odd_inner),
+    "strided-weights": _operation(_functional, "conv2d", _strided_weights),
+    "wide-padding": _operation(_functional, "conv2d", _wide_padding),
+    "grouped": _operation(_functional, "conv2d", _grouped),
+    "head-256": _operation(_functional, "scaled_dot_product_attention", _head_256),
+    "mask-ignored": _operation(_functional, "scaled_dot_product_attention", _mask_ignored),
+    "shared-heads": _operation(_functional, "scaled_dot_product_attention", _shared_heads),
+    "not-causal-backward": _operation(_functional, "scaled_dot_product_attention", _not_causal_backward),
+    "long-softmax": _operation(torch, "softmax", _long_rows),
+    "long-entropy": _operation(_functional, "cross_entropy", _long_rows),
+    "long-norm": _operation(_functional, "layer_norm", _long_rows),
+    "left-out-tokens": _operation(_functional, "cross_entropy", _left_out_tokens),
+    "other-mask-again": other_mask_again,
+    "use-counts-once": use_counts_once,
+    "last-part-alone": last_part_alone,
+    "sharded-accumulation-lost": sharded_accumulation_lost,
+    "replicas-in-norm": replicas_in_norm,
+    "norm-without-last": norm_without_last,
+    "norms-apart": norms_apart,
+    "last-rows-lost": last_rows_lost,
+    "first-group-alone": first_group_alone,
+    "steps-begin-anew": steps_begin_anew,
+    "moments-swapped": moments_swapped,
+    "first-piece-alone": first_piece_alone,
+    "whole-buffers-stay": whole_buffers_stay,
+    "pipeline-scales-again": pipeline_scales_again,
+    "order-of-columns": order_of_columns,
+}
