@@ -90,3 +90,21 @@ def address_space_limit() -> int | None:
 
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else soft
+
+
+# Errors of the system in a class of Python, as the process that starts the ranks told them.
+_OF_THE_SYSTEM = ("FileNotFoundError: ", "PermissionError: ", "NotADirectoryError: ", "OSError: ", "FileExistsError: ")
+
+
+def not_imported(absent: Mapping[str, str], kinds: Collection[str]) -> str:
+    """A part of torch that could not be imported for want of a file or a right, where all ranks failed by an error.
+
+    ``absent``: the error of each module; ``kinds``: how each rank failed. What a rank then says of the half-imported
+    module tells nothing of the cause.
+    """
+    if set(kinds) != {"error"}:
+        return ""
+    for name, error in absent.items():
+        if error.startswith(_OF_THE_SYSTEM):
+            return f"{name} cannot be imported here: {error}"
+    return ""

@@ -30,6 +30,7 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     address_space_limit,
     full_folder,
     killed_for_memory,
+    not_imported,
     oom_kills,
     wrong_interface,
 )
@@ -281,6 +282,8 @@ class Pool:
         found = full_folder(self._folder) or killed_for_memory(self._kills, ends)
         if not found and self._server.poll():
             found = address_space(tail(self._folder / "server.log", 1), address_space_limit())
+        kinds = [str((one.result or {}).get("kind", "")) for one in self._ranks.values()]
+        found = found or not_imported(self.hello.get("absent") or {}, kinds)
         return found or (wrong_interface(self.surroundings) if mode == "start" else "")
 
     def _take(self, found: dict[str, Any]) -> RankRecord | None:

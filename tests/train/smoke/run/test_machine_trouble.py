@@ -46,6 +46,14 @@ def test_the_rank_that_the_kernel_ended_for_memory_is_named_and_the_library_is_n
     assert "was ended by signal 9: the kernel ended a process" in server.message
 
 
+def test_a_part_of_torch_that_cannot_write_its_cache_is_told_instead_of_what_follows() -> None:
+    absent = {"torch.new": "ModuleNotFoundError: No module named 'torch.new'", "torch._dynamo": "OSError: read-only"}
+    found = machine_trouble.not_imported(absent, ["error", "error"])
+    assert found == "torch._dynamo cannot be imported here: OSError: read-only"
+    assert machine_trouble.not_imported(absent, ["error", "victim"]) == ""
+    assert machine_trouble.not_imported({"torch.new": absent["torch.new"]}, ["error"]) == ""
+
+
 def test_a_full_disk_accuses_no_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room: dict[str, Any] = {"f_blocks": 100, "f_bavail": 3, "f_frsize": 4096, "f_files": 9, "f_favail": 9}
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(**room))
