@@ -59,7 +59,7 @@ def _variables() -> list[Setting]:
     ONEDNN_MAX_CPU_ISA=SSE41 ATEN_CPU_CAPABILITY=default TORCH_SHOW_CPP_STACKTRACES=1 TORCH_CPP_LOG_LEVEL=INFO
     TORCH_LOGS=+all TORCH_LOGS=+distributed,+dynamo TORCH_DISTRIBUTED_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL
     TORCH_COMPILE_DISABLE=1 TORCHDYNAMO_DISABLE=1 TORCHINDUCTOR_FORCE_DISABLE_CACHES=1 TORCHINDUCTOR_COMPILE_THREADS=1
-    TORCHINDUCTOR_CACHE_DIR=/proc/none TORCH_TRACE=FOLDER/trace TORCH_FR_BUFFER_SIZE=20 TORCH_NCCL_TRACE_BUFFER_SIZE=20
+    TORCHINDUCTOR_CACHE_DIR=FOLDER/none TORCH_TRACE=FOLDER/trace TORCH_FR_BUFFER_SIZE=20 TORCH_NCCL_TRACE_BUFFER_SIZE=20
     TORCH_NCCL_BLOCKING_WAIT=1 NCCL_ASYNC_ERROR_HANDLING=0 NCCL_DEBUG=TRACE NCCL_SOCKET_IFNAME=lo GLOO_SOCKET_IFNAME=lo
     TP_SOCKET_IFNAME=lo TORCH_GLOO_LAZY_INIT=1 GLOO_DEVICE_TRANSPORT=TCP USE_LIBUV=0 TORCH_DEVICE_BACKEND_AUTOLOAD=0
     PYTHONHASHSEED=0 PYTHONHASHSEED=random PYTHONDONTWRITEBYTECODE=1 PYTHONOPTIMIZE=1 PYTHONOPTIMIZE=2
@@ -198,7 +198,7 @@ _LIMITS = {
     ),
     "under strace-like stops": _shell(
         "(p=$$; sleep 4; for i in 1 2 3 4 5 6; do kill -STOP $p; sleep 0.3; kill -CONT $p; sleep 0.4; done) "
-        "2>/dev/null </dev/null >/dev/null &"
+        "2>/dev/null </dev/null >/dev/null & true"
     ),
 }
 
@@ -218,7 +218,8 @@ def settings() -> list[Setting]:
 
 def command(setting: Setting, modes: list[str], folder: Path) -> tuple[list[str], dict[str, str]]:
     """The words and variables of one run."""
-    words = [sys.executable, "-m", "rocdoctor", "smoke", *modes, "--json", "--device", "cpu"]
+    # Not "python -m rocdoctor", which takes modules from the working folder.
+    words = [str(Path(sys.executable).with_name("rocdoctor")), "smoke", *modes, "--json", "--device", "cpu"]
     words += ["--world", str(setting.world), "--python", sys.executable, "--trust-interpreter"]
     variables = dict(os.environ)
     variables.update({name: value.replace("FOLDER", str(folder)) for name, value in setting.variables.items()})

@@ -8,14 +8,15 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
 from rocdoctor.host.base import Answer, Kind
 from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
-from rocdoctor.train.smoke.run.pool import Pool
+from rocdoctor.train.smoke.judge.verdicts import judge
+from rocdoctor.train.smoke.run.pool import Pool, wait_of_ranks_s
 from rocdoctor.train.smoke.run.runner import RunSetting, modes_named, run_modes
 
 Fault: TypeAlias = Callable[[Callable[[], bool]], None]
@@ -79,6 +80,43 @@ def check_fault(
     result = planted(fault, rank, mode, world, limit_s=20.0)
     assert (result.state, result.named, result.layer) == (state, named, layer), result.message
     assert words in result.message
+
+
+def planted_in_turn(
+    cases: Sequence[tuple[str | Fault, int | str, str]], world: int, limit_s: float = 30.0
+) -> list[ModeResult]:
+    """(fault, rank, mode) one after another on the same ranks, which are made anew after a loss only.
+
+    A fault is in place from the start and acts in its own turn alone: most of a short run is the start of its ranks.
+    """
+    pool, plant = _server()
+    turn = plant.with_suffix(".turn")
+    plant.write_text("\n".join(_words(*case) for case in cases))
+    found = []
+    for number, case in enumerate(cases):
+        turn.write_text(str(number))
+        if not pool.whole or number == 0:
+            pool.start(world, "gloo", "cpu", wait_of_ranks_s("gloo", limit_s), limit_s)
+        found.append(judge(pool.run(case[2], limit_s)))
+        _count(_words(*case).split(), found[-1], world, limit_s)
+    pool.stop_ranks()
+    turn.unlink()
+    return found
+
+
+def wrong_of(
+    cases: Sequence[tuple[str | Fault, int | str, str, int, str, tuple[int, ...], str, str]], limit_s: float = 20.0
+) -> list[str]:
+    """What ``check_fault`` would find of cases that run in turn on the same ranks: a line for each that is not so."""
+    found = []
+    for world in sorted({case[3] for case in cases}):
+        chosen = [case for case in cases if case[3] == world]
+        results = planted_in_turn([case[:3] for case in chosen], world, limit_s)
+        for (fault, rank, mode, _, state, named, layer, words), one in zip(chosen, results, strict=True):
+            right = (one.state, one.named, one.layer) == (state, named, layer) and words in one.message
+            told = f"{fault} at {rank} of {world} in {mode}: {one.state} {one.named} {one.layer} {one.message}"
+            found += [] if right else [told]
+    return found
 
 
 def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s: float = 30.0) -> ModeResult:

@@ -27,21 +27,19 @@ def test_values_are_exact(mode: str, world: int) -> None:
     assert result.tolerance == {"value": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("fault", "mode"),
-    [
-        ("all-reduce-result-bit", "all-reduce"),
-        ("all-gather-swapped", "all-gather"),
-        ("broadcast-stale", "one-to-all"),
-        ("reduce-scatter-scaled", "reduce-scatter"),
-        ("all-to-all-dropped", "all-to-all"),
-        ("recv-half", "point-to-point"),
-    ],
+_RECEIVED = (
+    ("all-reduce-result-bit", "all-reduce"),
+    ("all-gather-swapped", "all-gather"),
+    ("broadcast-stale", "one-to-all"),
+    ("reduce-scatter-scaled", "reduce-scatter"),
+    ("all-to-all-dropped", "all-to-all"),
+    ("recv-half", "point-to-point"),
 )
+
+
 @pytest.mark.parametrize("world", (2, pytest.param(4, marks=pytest.mark.heavy)))
-def test_a_rank_that_receives_wrong_values_is_named(fault: str, mode: str, world: int) -> None:
-    result = kit.planted(fault, 1, mode, world)
-    assert (result.state, result.layer, result.named) == ("fail", "collectives", (1,)), result.message
+def test_a_rank_that_receives_wrong_values_is_named(world: int) -> None:
+    assert not kit.wrong_of([(fault, 1, mode, world, "fail", (1,), "collectives", "") for fault, mode in _RECEIVED])
 
 
 def test_a_rank_that_sends_wrong_values_is_found_by_a_second_look() -> None:

@@ -59,15 +59,15 @@ def test_without_a_gpu_there_is_nothing_to_offload_to() -> None:
 # fault, rank, mode, ranks, state, named, layer, words
 Case = tuple[str, "int | str", str, int, str, "tuple[int, ...]", str, str]
 FAULTS: tuple[Case, ...] = (
-    ("stale-shard", 1, "fsdp2", 4, "fail", (1,), "device", "the parameters after step 0"),
-    ("gather-sends-wrong", 1, "fsdp2", 4, "fail", (1,), "collectives", "what rank 1 sent is wrong at every rank"),
-    ("scatter-nothing", 1, "fsdp2", 4, "fail", (1,), "collectives", "rank 1's share is missing"),
-    ("scatter-sum", "all", "fsdp2", 4, "fail", (0, 1, 2, 3), "collectives", "it is 4 times the expected tensor"),
+    ("stale-shard", 1, "fsdp2", 2, "fail", (1,), "device", "the parameters after step 0"),
+    ("gather-sends-wrong", 1, "fsdp2", 2, "fail", (1,), "collectives", "what rank 1 sent is wrong at every rank"),
+    ("scatter-nothing", 1, "fsdp2", 2, "fail", (1,), "collectives", "rank 1's share is missing"),
+    ("scatter-sum", "all", "fsdp2", 2, "fail", (0, 1), "collectives", "it is 2 times the expected tensor"),
     ("fsdp2-splits-alone", "all", "fsdp2", 2, "fail", (0, 1), "framework", "has shape [128, 32] instead of [64, 32]"),
     ("fsdp2-precision-ignored", "all", "fsdp2-bf16", 2, "fail", (0, 1), "framework", "are torch.float32"),
     ("never-recomputes", "all", "fsdp2-checkpointing", 2, "fail", (0, 1), "framework", "ran 1 times instead of 2"),
-    ("replicas-differ", 1, "fsdp2-hsdp", 4, "fail", (1,), "collectives", "the gradients of step 0"),
-    ("gather-dies", 1, "fsdp2", 4, "crashed", (1,), "", "SIGKILL"),
+    ("replicas-differ", 1, "fsdp2-hsdp", 2, "fail", (1,), "collectives", "the gradients of step 0"),
+    ("gather-dies", 1, "fsdp2", 2, "crashed", (1,), "", "SIGKILL"),
 )
 MORE: tuple[Case, ...] = (
     ("shard-bit", 1, "fsdp2", 4, "fail", (1,), "device", "1 of"),
@@ -101,9 +101,8 @@ MORE: tuple[Case, ...] = (
 )
 
 
-@pytest.mark.parametrize("case", FAULTS, ids=lambda case: "-".join(map(str, case[:4])))
-def test_a_fault_is_seen_and_its_rank_named(case: Case) -> None:
-    kit.check_fault(*case)
+def test_a_fault_is_seen_and_its_rank_named() -> None:
+    assert not kit.wrong_of(FAULTS)
 
 
 @pytest.mark.heavy

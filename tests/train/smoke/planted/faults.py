@@ -20,8 +20,8 @@ import torch
 import torch.distributed as dist
 
 
-def put(name: str, mode: str) -> None:
-    """Put the fault in place; it acts only while ``mode`` runs (``*``: always).
+def put(name: str, mode: str, number: int | None = None) -> None:
+    """Put the fault in place; it acts only while ``mode`` runs (``*``: always), and in its turn where it has a number.
 
     A name of the form ``FILE:FUNCTION`` is a function of a test.
     """
@@ -33,7 +33,14 @@ def put(name: str, mode: str) -> None:
         for one in sorted(Path(__file__).parent.glob("faults_*.py")):
             known.update(importlib.import_module(one.stem).FAULTS)
         fault = known[name]
-    fault(lambda: mode in ("*", os.environ.get("ROCDOCTOR_SMOKE_MODE")))
+    fault(lambda: mode in ("*", os.environ.get("ROCDOCTOR_SMOKE_MODE")) and _in_turn(number))
+
+
+def _in_turn(number: int | None) -> bool:
+    if number is None:
+        return True
+    with open(Path(os.environ["ROCDOCTOR_PLANT"]).with_suffix(".turn")) as stream:
+        return stream.read() == str(number)
 
 
 Active = Callable[[], bool]
