@@ -157,6 +157,16 @@ def refusal(name: str) -> str:
     return ""
 
 
+def _from_here(path: str) -> str:
+    """A path as an absolute one. The working folder may be gone: what is absolute does not need it."""
+    if os.path.isabs(path):
+        return path
+    try:
+        return os.path.join(os.getcwd(), path)
+    except FileNotFoundError:
+        return path
+
+
 def find_interpreter(which: str | None) -> str | None:
     """The interpreter to examine: the given one, the active environment's, that of set-up, else ``python3`` on PATH.
 
@@ -165,7 +175,7 @@ def find_interpreter(which: str | None) -> str | None:
     one. Whether it may be run is not judged here (``interpreter.py``).
     """
     if which:
-        path = Path(os.getcwd(), os.path.expanduser(which))
+        path = Path(_from_here(os.path.expanduser(which)))
         if path.is_dir():
             path = path / "bin" / "python"
         elif os.sep not in which and (found := _on_path(which)):
@@ -173,7 +183,7 @@ def find_interpreter(which: str | None) -> str | None:
         return str(path) if is_program(str(path)) else None
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = os.environ.get(variable)
-        if prefix and is_program(found := os.path.join(os.getcwd(), prefix, "bin", "python")):
+        if prefix and is_program(found := os.path.join(_from_here(prefix), "bin", "python")):
             return found
     made = os.path.expanduser(f"{NEW_ENVIRONMENT}/bin/python")
     # A home may lie on a server that is gone.
@@ -186,8 +196,8 @@ def interpreter_named(which: str | None) -> str:
     """The interpreter that the user means, as a path to name it by; nothing is looked at."""
     prefix = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
     if which or not prefix:
-        return os.path.join(os.getcwd(), os.path.expanduser(which)) if which and os.sep in which else which or "python3"
-    return os.path.join(os.getcwd(), prefix, "bin", "python")
+        return _from_here(os.path.expanduser(which)) if which and os.sep in which else which or "python3"
+    return os.path.join(_from_here(prefix), "bin", "python")
 
 
 def _on_path(name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -314,3 +315,16 @@ def test_without_rights_of_root_the_environment_is_the_user_s(monkeypatch: pytes
     assert usual == {**os.environ, **programs._PLAIN}
     assert usual["LD_PRELOAD"] == "/x.so"
     assert programs.interpreter_environment({"A": "/home/u"}) == {"A": "/home/u"}
+
+
+def test_a_working_folder_that_is_gone_hides_no_interpreter_with_an_absolute_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def gone() -> str:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(os, "getcwd", gone)
+    assert find_interpreter(sys.executable) == sys.executable
+    assert find_interpreter("no-such-folder/python") is None
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert find_interpreter(None) == f"{sys.prefix}/bin/python"
