@@ -156,7 +156,7 @@ class Pool:
         self.close()
 
     def _first(self, limit_s: float) -> dict[str, Any]:
-        found = self._event(time.monotonic() + limit_s)
+        found = self._imported(limit_s)
         if found is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._server.wait(0.2)
@@ -175,6 +175,17 @@ class Pool:
         if found["event"] == "no-torch":
             raise PoolError(str(found["message"]), bool(found.get("missing")))
         return found
+
+    def _imported(self, limit_s: float) -> dict[str, Any] | None:
+        """The first event. Time without a processor does not count: an import is much work on a busy machine."""
+        deadline = time.monotonic() + limit_s
+        starved = Starved({0: self._server.pid}, limit_s * (MOST_STRETCHED - 1.0))
+        while True:
+            until = deadline + starved.extra_s
+            found = self._event(min(until, time.monotonic() + EVERY_S))
+            if found is not None or not self._there or time.monotonic() >= until:
+                return found
+            starved.look([0])
 
     def survey(self, limit_s: float = 60.0) -> dict[str, Any]:
         """The GPUs as torch sees them: ``{"gpus": [...], "error": ""}``."""

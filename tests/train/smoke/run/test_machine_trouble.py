@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +18,7 @@ from rocdoctor.parsers.own.smoke_results import SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
 from rocdoctor.train.smoke.run import machine_trouble, request, starved
+from rocdoctor.train.smoke.run import pool as pools
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.starved import Starved
 from tests.waiting import until
@@ -128,6 +130,34 @@ def test_times_and_programs_of_a_process_and_its_children_are_read() -> None:
         assert starved.at_work(0) == ""
     finally:
         rank.communicate(b"\n")
+
+
+@pytest.mark.parametrize(("gained_s", "looks"), [(0.0, 5), (1.0, 9)])
+def test_an_import_may_take_longer_where_it_gets_no_processor(
+    monkeypatch: pytest.MonkeyPatch, gained_s: float, looks: int
+) -> None:
+    """A clock that goes on by a second at each look, which is two in a turn."""
+    clock, seen = count(), []
+
+    class Short:
+        extra_s = 0.0
+
+        def __init__(self, pids: object, most_s: float) -> None:
+            assert (pids, most_s) == ({0: 7}, 30.0)
+
+        def look(self, _: object) -> None:
+            self.extra_s += gained_s
+
+    def event(_self: Pool, until: float) -> None:
+        seen.append(until)
+
+    monkeypatch.setattr(pools, "Starved", Short)
+    monkeypatch.setattr(pools, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(Pool, "_event", event)
+    pool = object.__new__(Pool)
+    pool._server, pool._there = cast(Any, SimpleNamespace(pid=7)), True
+    assert pool._imported(10.0) is None
+    assert len(seen) == looks
 
 
 def test_ranks_that_all_wait_for_a_compiler_are_no_fault_of_the_collective_library() -> None:
