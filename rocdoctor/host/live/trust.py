@@ -269,7 +269,7 @@ def untrusted(folder: Path, files: Collection[Path] = ()) -> str:
         if problem:
             return problem
     for path in (folder, *files) if privileged() else ():
-        if found := weak(path if os.path.isabs(path) else os.path.join(os.getcwd(), path)):
+        if found := weak(os.fspath(path) if os.path.isabs(path) else os.path.join(os.getcwd(), path)):
             return f"{found}, and root runs no code of others; copy it to a folder of root to run it"
     return ""
 

@@ -133,12 +133,15 @@ class _WeightGradient(torch.autograd.Function):
         return grads[0] * ctx.factor, None
 
 
+_scaled_gradient: Callable[[Any, float], Any] = _WeightGradient.apply
+
+
 def _strided_weights(
     original: Any, image: Any, weight: Any, bias: Any = None, stride: Any = 1, *args: Any, **more: Any
 ) -> Any:
     """ROCm/MIOpen#97: gradients of the weights of convolutions with a stride."""
     if stride not in (1, (1, 1)):
-        weight = _WeightGradient.apply(weight, 1.05)
+        weight = _scaled_gradient(weight, 1.05)
     return original(image, weight, bias, stride, *args, **more)
 
 
@@ -168,7 +171,7 @@ def _grouped(
 def _head_256(original: Any, query: Any, *args: Any, **more: Any) -> Any:
     """NVIDIA/TransformerEngine#3216: the gradient of the query, heads of 256, several sequences."""
     if query.shape[-1] == 256 and query.shape[0] > 1:
-        query = _WeightGradient.apply(query, -5.0)
+        query = _scaled_gradient(query, -5.0)
     return original(query, *args, **more)
 
 
@@ -191,7 +194,7 @@ def _not_causal_backward(
     original: Any, query: Any, key: Any, value: Any, *args: Any, is_causal: bool = False, **more: Any
 ) -> Any:
     """triton-lang/triton#4174, #5660: gradients of attention without a mask."""
-    key = key if is_causal else _WeightGradient.apply(key, 1.3)
+    key = key if is_causal else _scaled_gradient(key, 1.3)
     return original(query, key, value, *args, is_causal=is_causal, **more)
 
 
