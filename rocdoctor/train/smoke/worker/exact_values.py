@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .context import Context
@@ -48,3 +49,45 @@ SUMMED = MOVED.but(_MEAN)
 def mean_rounding(context: Context) -> float:
     """How far a mean over all ranks may be off, as a share of the largest."""
     return (context.world + 1) * _MEAN
+
+
+def all_values(context: Context, size: int, dtype: Any, salt: int = 0) -> list[Any]:
+    """``values`` of every rank."""
+    return [values(context, rank, size, dtype, salt) for rank in range(context.world)]
+
+
+def exact_sum(context: Context, parts: list[Any]) -> Any:
+    """Exact in the type itself: whole numbers."""
+    total = parts[0].clone()
+    for one in parts[1:]:
+        total += one
+    return total
+
+
+def check_exact(context: Context, name: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
+    """Compare what came with what should have come."""
+    # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
+    context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks)
+
+
+def announce(context: Context, call: str, words: str, size: int) -> str:
+    """Mark an exchange of so many elements of a type; gives its name."""
+    # The words are those of the board, so that a rank in another collective than announced is told apart.
+    context.mark(f"{call} {words}[{size}]")
+    return f"{call} of {size} {words}"
+
+
+# What back ends say of a kind of sum, a type or a layout that they do not have.
+_REFUSALS = ("cannot use reduceop", "unsupported", "not support", "must be contiguous", "not implemented")
+
+
+def refused(context: Context, what: str, call: Callable[[], Any]) -> bool:
+    """Whether the back end says that it does not do this, which it says on all ranks, before anything is sent."""
+    try:
+        call()
+    except (RuntimeError, ValueError, NotImplementedError) as error:
+        if not any(word in str(error).lower() for word in _REFUSALS):
+            raise
+        context.facts.setdefault("not_implemented", []).append(what)
+        return True
+    return False

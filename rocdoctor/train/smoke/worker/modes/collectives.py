@@ -11,7 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..context import Context
-from ..exact_values import MOVED, SUMMED, mean_rounding, values
+from ..exact_values import (
+    MOVED,
+    SUMMED,
+    all_values,
+    announce,
+    check_exact,
+    exact_sum,
+    mean_rounding,
+    refused,
+    values,
+)
+from ..in_groups import subgroups
 from ..mode import Mode
 
 ORDER = 20
@@ -28,23 +39,6 @@ def _types(context: Context) -> list[Any]:
     return [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int32, torch.int64, torch.uint8]
 
 
-def _all(context: Context, size: int, dtype: Any, salt: int = 0) -> list[Any]:
-    return [values(context, rank, size, dtype, salt) for rank in range(context.world)]
-
-
-def _sum(context: Context, parts: list[Any]) -> Any:
-    """Exact in the type itself: whole numbers."""
-    total = parts[0].clone()
-    for one in parts[1:]:
-        total += one
-    return total
-
-
-def _exact(context: Context, name: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
-    # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
-    context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks)
-
-
 def _each(context: Context) -> Any:
     """(size, type, words) of each try: all types at the odd size, float32 at all sizes."""
     torch = context.torch
@@ -58,28 +52,22 @@ def _large(context: Context) -> tuple[int, ...]:
     return (_LARGE[context.device.type],)
 
 
-def _mark(context: Context, call: str, words: str, size: int) -> str:
-    # The words are those of the board, so that a rank in another collective than announced is told apart.
-    context.mark(f"{call} {words}[{size}]")
-    return f"{call} of {size} {words}"
-
-
 def all_reduce(context: Context) -> None:
     """Sum, largest, smallest, product, mean, bits; tensors that are not in one piece; several at once."""
     dist = context.torch.distributed
     for size, dtype, words in _each(context):
-        parts = _all(context, size, dtype)
-        name = _mark(context, "all_reduce", words, size)
+        parts = all_values(context, size, dtype)
+        name = announce(context, "all_reduce", words, size)
         got = parts[context.rank].clone()
         dist.all_reduce(got)
-        _exact(context, name, got, _sum(context, parts))
+        check_exact(context, name, got, exact_sum(context, parts))
         if size not in (1, 1027):
             continue
         stacked = context.torch.stack(parts)
         for operation, wanted in ((dist.ReduceOp.MAX, stacked.amax(0)), (dist.ReduceOp.MIN, stacked.amin(0))):
             got = parts[context.rank].clone()
             dist.all_reduce(got, op=operation)
-            _exact(context, f"{name}, {operation.name.lower()}", got, wanted)  # type: ignore[attr-defined, unused-ignore]
+            check_exact(context, f"{name}, {operation.name.lower()}", got, wanted)  # type: ignore[attr-defined, unused-ignore]
     _long_numbers(context)
     _other_sums(context)
     _layouts(context)
@@ -89,32 +77,32 @@ def all_reduce(context: Context) -> None:
     pending = [dist.all_reduce(one, async_op=True) for one in work]
     for salt in (2, 0, 3, 1):  # in another order than they were started
         pending[salt].wait()
-        parts = _all(context, sizes[salt], context.torch.float32, salt)
-        _exact(context, f"all_reduce number {salt} of four at once", work[salt], _sum(context, parts))
+        parts = all_values(context, sizes[salt], context.torch.float32, salt)
+        check_exact(context, f"all_reduce number {salt} of four at once", work[salt], exact_sum(context, parts))
 
 
 def _long_numbers(context: Context) -> None:
     """Whole numbers of 64 bits that no floating-point type holds; one number without a dimension."""
     torch, dist = context.torch, context.torch.distributed
-    parts = [one * ((1 << 36) + 1) for one in _all(context, 1027, torch.int64)]
-    name = _mark(context, "all_reduce", "int64", 1027)
+    parts = [one * ((1 << 36) + 1) for one in all_values(context, 1027, torch.int64)]
+    name = announce(context, "all_reduce", "int64", 1027)
     got = parts[context.rank].clone()
     dist.all_reduce(got)
-    right = bool((got == _sum(context, parts)).all())
+    right = bool((got == exact_sum(context, parts)).all())
     context.expect("value", name, right, "lost the lower bits of whole numbers of 60 bits", step=context.marks)
-    _mark(context, "all_reduce", "float32", 1)
+    announce(context, "all_reduce", "float32", 1)
     one = torch.tensor(float(context.rank + 1), device=context.device)
     dist.all_reduce(one)
-    _exact(context, "all_reduce of one number", one, context.world * (context.world + 1) / 2)
+    check_exact(context, "all_reduce of one number", one, context.world * (context.world + 1) / 2)
 
 
 def _other_sums(context: Context) -> None:
     """Product and mean of floating-point numbers, bitwise sums of whole ones: what a back end has of them."""
     torch, dist = context.torch, context.torch.distributed
-    whole = _all(context, 1027, torch.int32)
+    whole = all_values(context, 1027, torch.int32)
     # Products of up to 15 threes are exact in fp32, of twos any number.
     most = 3 if context.world <= 15 else 2
-    small = [(one.remainder(most) + 1).float() for one in _all(context, 1027, torch.float32)]
+    small = [(one.remainder(most) + 1).float() for one in all_values(context, 1027, torch.float32)]
     mean = [one * context.world for one in small]
     tries: list[tuple[str, list[Any], Callable[[Any, Any], Any]]] = [
         ("PRODUCT", small, lambda one, two: one * two),
@@ -125,32 +113,16 @@ def _other_sums(context: Context) -> None:
     ]
     for kind, parts, fold in tries:
         operation = getattr(dist.ReduceOp, kind)
-        name = _mark(context, "all_reduce", str(parts[0].dtype).replace("torch.", ""), 1027)
+        name = announce(context, "all_reduce", str(parts[0].dtype).replace("torch.", ""), 1027)
         got, wanted = parts[context.rank].clone(), parts[0]
         for one in parts[1:]:
             wanted = fold(wanted, one)
-        if _refused(context, f"all_reduce, {kind}", lambda: dist.all_reduce(got, op=operation)):  # noqa: B023
+        if refused(context, f"all_reduce, {kind}", lambda: dist.all_reduce(got, op=operation)):  # noqa: B023
             continue
         if kind == "AVG":
-            _exact(context, f"{name}, avg", got, wanted / context.world, mean_rounding(context))
+            check_exact(context, f"{name}, avg", got, wanted / context.world, mean_rounding(context))
         else:
-            _exact(context, f"{name}, {kind.lower()}", got, wanted)
-
-
-# What back ends say of a kind of sum, a type or a layout that they do not have.
-_REFUSALS = ("cannot use reduceop", "unsupported", "not support", "must be contiguous", "not implemented")
-
-
-def _refused(context: Context, what: str, call: Callable[[], Any]) -> bool:
-    """Whether the back end says that it does not do this, which it says on all ranks, before anything is sent."""
-    try:
-        call()
-    except (RuntimeError, ValueError, NotImplementedError) as error:
-        if not any(word in str(error).lower() for word in _REFUSALS):
-            raise
-        context.facts.setdefault("not_implemented", []).append(what)
-        return True
-    return False
+            check_exact(context, f"{name}, {kind.lower()}", got, wanted)
 
 
 def _layouts(context: Context) -> None:
@@ -159,8 +131,8 @@ def _layouts(context: Context) -> None:
     Rows that lie apart are not tried: gloo (torch 2.13.0) takes them for one piece without a word, NCCL refuses them.
     """
     torch, dist = context.torch, context.torch.distributed
-    parts = _all(context, 64 * 33, torch.float32)
-    wanted = _sum(context, parts)
+    parts = all_values(context, 64 * 33, torch.float32)
+    wanted = exact_sum(context, parts)
     held = parts[context.rank]
     moved = held.new_zeros(held.numel() + 2)
     moved[1:-1] = held
@@ -169,9 +141,9 @@ def _layouts(context: Context) -> None:
         ("at an odd address", moved[1:-1], wanted),
         ("that is transposed", turned, wanted.reshape(64, 33)),
     ):
-        _mark(context, "all_reduce", "float32", 64 * 33)
-        if not _refused(context, f"all_reduce of a tensor {name}", lambda: dist.all_reduce(got)):  # noqa: B023
-            _exact(context, f"all_reduce of a tensor {name}", got, right)
+        announce(context, "all_reduce", "float32", 64 * 33)
+        if not refused(context, f"all_reduce of a tensor {name}", lambda: dist.all_reduce(got)):  # noqa: B023
+            check_exact(context, f"all_reduce of a tensor {name}", got, right)
     clean = not bool(moved[0]) and not bool(moved[-1])
     context.expect("value", "what lies beside the tensor", clean, "was written over by all_reduce", step=context.marks)
 
@@ -180,35 +152,35 @@ def one_to_all(context: Context) -> None:
     """broadcast, scatter, gather and reduce, from and to every rank in turn."""
     torch, dist = context.torch, context.torch.distributed
     for size in _large(context):
-        parts = _all(context, size, torch.float32)
+        parts = all_values(context, size, torch.float32)
         for root in {0, context.world - 1}:
             got = parts[context.rank].clone()
-            name = _mark(context, "broadcast", "float32", size)
+            name = announce(context, "broadcast", "float32", size)
             dist.broadcast(got, root)
-            _exact(context, f"{name} from rank {root}", got, parts[root])
+            check_exact(context, f"{name} from rank {root}", got, parts[root])
     for root in range(context.world):
         dtype = (torch.float32, torch.bfloat16, torch.int64)[root % 3]
         words, size = str(dtype).replace("torch.", ""), 1027
-        parts = _all(context, size, dtype, root)
+        parts = all_values(context, size, dtype, root)
         got = parts[context.rank].clone()
-        name = _mark(context, "broadcast", words, size)
+        name = announce(context, "broadcast", words, size)
         dist.broadcast(got, root)
-        _exact(context, f"{name} from rank {root}", got, parts[root])
+        check_exact(context, f"{name} from rank {root}", got, parts[root])
         got = parts[context.rank].clone()
-        name = _mark(context, "reduce", words, size)
+        name = announce(context, "reduce", words, size)
         dist.reduce(got, root)
         if context.rank == root:
-            _exact(context, f"{name} to rank {root}", got, _sum(context, parts))
+            check_exact(context, f"{name} to rank {root}", got, exact_sum(context, parts))
         here = context.rank == root
         got = torch.empty_like(parts[0])
-        name = _mark(context, "scatter", words, size)
+        name = announce(context, "scatter", words, size)
         dist.scatter(got, parts if here else None, src=root)
-        _exact(context, f"{name} from rank {root}", got, parts[context.rank])
+        check_exact(context, f"{name} from rank {root}", got, parts[context.rank])
         into = [torch.empty_like(one) for one in parts] if here else None
-        name = _mark(context, "gather", words, size)
+        name = announce(context, "gather", words, size)
         dist.gather(parts[context.rank], into, dst=root)
         for rank, one in enumerate(into or ()):
-            _exact(context, f"{name} to rank {root}, part of rank {rank}", one, parts[rank])
+            check_exact(context, f"{name} to rank {root}, part of rank {rank}", one, parts[rank])
 
 
 def all_gather(context: Context) -> None:
@@ -216,24 +188,24 @@ def all_gather(context: Context) -> None:
     torch, dist = context.torch, context.torch.distributed
     into_one = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
     for size, dtype, words in _each(context):
-        parts = _all(context, size, dtype)
-        name = _mark(context, "all_gather", words, size)
+        parts = all_values(context, size, dtype)
+        name = announce(context, "all_gather", words, size)
         into = [torch.empty_like(one) for one in parts]
         dist.all_gather(into, parts[context.rank])
         for rank, one in enumerate(into):
-            _exact(context, f"{name}, part of rank {rank}", one, parts[rank])
+            check_exact(context, f"{name}, part of rank {rank}", one, parts[rank])
         whole = torch.empty(size * context.world, dtype=dtype, device=context.device)
         into_one(whole, parts[context.rank])
         for rank, one in enumerate(whole.chunk(context.world)):
-            _exact(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank])
+            check_exact(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank])
         if size == 65536:  # in place: what is sent is the part of the result that it becomes
             whole.zero_()
             own = whole.chunk(context.world)[context.rank]
             own.copy_(parts[context.rank])
-            _mark(context, "all_gather in place", words, size)
+            announce(context, "all_gather in place", words, size)
             into_one(whole, own)
             for rank, one in enumerate(whole.chunk(context.world)):
-                _exact(context, f"{name} in place, part of rank {rank}", one, parts[rank])
+                check_exact(context, f"{name} in place, part of rank {rank}", one, parts[rank])
 
 
 def reduce_scatter(context: Context) -> None:
@@ -242,12 +214,12 @@ def reduce_scatter(context: Context) -> None:
     from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
     for size, dtype, words in _each(context):
         size = -(-size // context.world) if size > 65536 else size
-        parts = _all(context, size * context.world, dtype)
-        name = _mark(context, "reduce_scatter", words, size)
+        parts = all_values(context, size * context.world, dtype)
+        name = announce(context, "reduce_scatter", words, size)
         got = torch.empty(size, dtype=dtype, device=context.device)
         from_one(got, parts[context.rank])
-        wanted = _sum(context, parts)[context.rank * size : (context.rank + 1) * size]
-        _exact(context, name, got, wanted)
+        wanted = exact_sum(context, parts)[context.rank * size : (context.rank + 1) * size]
+        check_exact(context, name, got, wanted)
 
 
 def all_to_all(context: Context) -> None:
@@ -257,12 +229,12 @@ def all_to_all(context: Context) -> None:
     for size, dtype, words in _each(context):
         size = -(-size // world) if size > 65536 else size
         own = values(context, rank, size * world, dtype)
-        name = _mark(context, "all_to_all", words, size)
+        name = announce(context, "all_to_all", words, size)
         got = torch.empty_like(own)
         dist.all_to_all_single(got, own)
         for sender, one in enumerate(got.chunk(world)):
             sent = values(context, sender, size * world, dtype)[rank * size : (rank + 1) * size]
-            _exact(context, f"{name}, part of rank {sender}", one, sent)
+            check_exact(context, f"{name}, part of rank {sender}", one, sent)
     counts = [[(3 * sender + 5 * receiver) % 7 for receiver in range(world)] for sender in range(world)]
     own = values(context, rank, sum(counts[rank]), torch.float32)
     takes = [counts[sender][rank] for sender in range(world)]
@@ -272,7 +244,7 @@ def all_to_all(context: Context) -> None:
     for sender, one in enumerate(got.split(takes)):
         first = sum(counts[sender][:rank])
         sent = values(context, sender, sum(counts[sender]), torch.float32)[first : first + counts[sender][rank]]
-        _exact(context, f"all_to_all with unequal parts, part of rank {sender}", one, sent)
+        check_exact(context, f"all_to_all with unequal parts, part of rank {sender}", one, sent)
 
 
 def point_to_point(context: Context) -> None:
@@ -292,7 +264,7 @@ def point_to_point(context: Context) -> None:
             else:
                 dist.recv(got, other)
                 dist.send(own, other)
-            _exact(context, f"received from rank {other}", got, values(context, other, size, torch.float32, low))
+            check_exact(context, f"received from rank {other}", got, values(context, other, size, torch.float32, low))
     for size in (65536, *_large(context)):
         _ring(context, size)
 
@@ -313,66 +285,7 @@ def _ring(context: Context, size: int) -> None:
         one.wait()
     for (_, source, tag, count), one in zip(ways, got):
         wanted = values(context, source, count, torch.float32, tag)
-        _exact(context, f"ring, {count} values received from rank {source}", one, wanted)
-
-
-def subgroups(context: Context) -> None:
-    """Two halves at once: what one half does must not reach the other."""
-    torch, dist = context.torch, context.torch.distributed
-    half = context.world // 2
-    groups = context.cached(
-        "halves", lambda: [dist.new_group(list(range(half))), dist.new_group(list(range(half, context.world)))]
-    )
-    mine = 0 if context.rank < half else 1
-    members = range(half) if mine == 0 else range(half, context.world)
-    context.mark("all_reduce float32[1027] in two groups at once")
-    got = values(context, context.rank, 1027, torch.float32).clone()
-    dist.all_reduce(got, group=groups[mine])
-    _exact(
-        context,
-        "all_reduce in a group",
-        got,
-        _sum(context, [values(context, rank, 1027, torch.float32) for rank in members]),
-    )
-    context.expect(
-        "value",
-        "the group",
-        dist.get_world_size(groups[mine]) == len(members),
-        f"has {dist.get_world_size(groups[mine])} ranks instead of {len(members)}",
-    )
-    everyone = context.cached("another group of all", lambda: dist.new_group(list(range(context.world))))
-    _within(context, groups[mine], list(members), "a group")
-    _within(context, everyone, list(range(context.world)), "another group of all")
-
-
-def _within(context: Context, group: Any, ranks: list[int], words: str) -> None:
-    """A copy from the last rank of a group, parts from all of its ranks in their order, and sums and means of parts."""
-    torch, dist = context.torch, context.torch.distributed
-    parts = [values(context, rank, 1027, torch.float32, 5) for rank in ranks]
-    place = ranks.index(context.rank)
-    own = parts[place]
-    context.mark(f"broadcast float32[1027] in {words}")
-    got = own.clone()
-    dist.broadcast(got, ranks[-1], group=group)
-    _exact(context, f"broadcast from rank {ranks[-1]} in {words}", got, parts[-1])
-    context.mark(f"all_gather float32[1027] in {words}")
-    into = [torch.empty_like(own) for _ in ranks]
-    dist.all_gather(into, own, group=group)
-    for rank, one, right in zip(ranks, into, parts):
-        _exact(context, f"all_gather in {words}, part of rank {rank}", one, right)
-    context.mark(f"reduce_scatter float32[1027] in {words}")
-    from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
-    many = [values(context, rank, 1027 * len(ranks), torch.float32, 6) for rank in ranks]
-    got = torch.empty_like(own)
-    from_one(got, many[place], group=group)
-    wanted = _sum(context, many)[place * 1027 : (place + 1) * 1027]
-    _exact(context, f"reduce_scatter in {words}", got, wanted)
-    got, total = own.clone(), _sum(context, parts)
-    context.mark(f"all_reduce float32[1027] in {words}")
-    if not _refused(
-        context, "all_reduce in a group, AVG", lambda: dist.all_reduce(got, op=dist.ReduceOp.AVG, group=group)
-    ):
-        _exact(context, f"mean in {words}", got, total / len(ranks), mean_rounding(context))
+        check_exact(context, f"ring, {count} values received from rank {source}", one, wanted)
 
 
 def objects(context: Context) -> None:
@@ -406,30 +319,30 @@ def large(context: Context) -> None:
     for size in _LARGEST[context.device.type]:
         part = size // context.world
         size = part * context.world
-        parts = _all(context, size, torch.float32)
-        total, own = _sum(context, parts), parts[context.rank]
+        parts = all_values(context, size, torch.float32)
+        total, own = exact_sum(context, parts), parts[context.rank]
         mine = slice(context.rank * part, (context.rank + 1) * part)
         got = own.clone()
-        name = _mark(context, "all_reduce", "float32", size)
+        name = announce(context, "all_reduce", "float32", size)
         dist.all_reduce(got)
-        _exact(context, name, got, total)
+        check_exact(context, name, got, total)
         got = torch.empty(part, device=context.device)
-        name = _mark(context, "reduce_scatter", "float32", part)
+        name = announce(context, "reduce_scatter", "float32", part)
         from_one(got, own)
-        _exact(context, name, got, total[mine])
+        check_exact(context, name, got, total[mine])
         got = torch.empty(size, device=context.device)
-        name = _mark(context, "all_gather", "float32", part)
+        name = announce(context, "all_gather", "float32", part)
         into_one(got, own[:part])
         for rank, one in enumerate(got.chunk(context.world)):
-            _exact(context, f"{name}, part of rank {rank}", one, parts[rank][:part])
-        name = _mark(context, "all_to_all", "float32", part)
+            check_exact(context, f"{name}, part of rank {rank}", one, parts[rank][:part])
+        name = announce(context, "all_to_all", "float32", part)
         dist.all_to_all_single(got, own)
         for rank, one in enumerate(got.chunk(context.world)):
-            _exact(context, f"{name}, part of rank {rank}", one, parts[rank][mine])
+            check_exact(context, f"{name}, part of rank {rank}", one, parts[rank][mine])
         got.copy_(own)
-        name = _mark(context, "broadcast", "float32", size)
+        name = announce(context, "broadcast", "float32", size)
         dist.broadcast(got, context.world - 1)
-        _exact(context, name, got, parts[-1])
+        check_exact(context, name, got, parts[-1])
         _ring(context, size)
 
 
