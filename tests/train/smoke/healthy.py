@@ -80,7 +80,7 @@ def _variables() -> list[Setting]:
     http_proxy=http://203.0.113.9:1 ALL_PROXY=socks5://203.0.113.9:1 no_proxy=* CI=true DEBUG=1 ACCELERATE_USE_CPU=true
     DS_ACCELERATOR=cpu TOKENIZERS_PARALLELISM=true WANDB_MODE=disabled KINETO_LOG_LEVEL=0 TORCH_WARN_ONCE=0
     """
-    return [Setting(row, dict((row.partition("=")[::2],))) for row in rows.split()]
+    return [Setting(row, {row.partition("=")[0]: row.partition("=")[2]}) for row in rows.split()]
 
 
 _CODE = {
@@ -237,13 +237,13 @@ def command(setting: Setting, modes: list[str], folder: Path) -> tuple[list[str]
 def one_run(setting: Setting, modes: list[str]) -> dict[str, object]:
     """What came of it: a row of the record."""
     folder = Path(tempfile.mkdtemp(prefix="rd-healthy-"))
-    token = f"ROCDOCTOR_HEALTHY={secrets.token_hex(8)}"
+    mark = secrets.token_hex(8)
     words, variables = command(setting, modes, folder)
     began = time.monotonic()
     try:
         done = subprocess.run(
             words,
-            env={**variables, **dict((token.split("="),))},
+            env={**variables, "ROCDOCTOR_HEALTHY": mark},
             capture_output=True,
             text=True,
             errors="replace",
@@ -259,7 +259,7 @@ def one_run(setting: Setting, modes: list[str]) -> dict[str, object]:
         found = {}
     seen = {one["mode"]: one for one in found.get("modes", [])}
     bad = {name: one["message"] for name, one in seen.items() if one["state"] not in ("pass", "not-applicable")}
-    left = running_with(token)
+    left = running_with(f"ROCDOCTOR_HEALTHY={mark}")
     for kind in ("memory", "cpu", "pids"):
         group = Path("/sys/fs/cgroup", kind, folder.name)
         if group.is_dir():

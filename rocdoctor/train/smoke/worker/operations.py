@@ -232,6 +232,7 @@ def _convolution(image: Any, kernel: Any, border: int, stride: int = 1) -> Any:
     size = kernel.shape[-1]
     last = [one - size + 1 for one in wide.shape[-2:]]
     total: Any = 0.0
+    part = image
     for row in range(size):
         for column in range(size):
             part = wide[:, :, row : row + last[0] : stride, column : column + last[1] : stride]
