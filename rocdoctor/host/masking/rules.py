@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -120,8 +122,9 @@ class MaskingTables:
     literals: Mapping[str, tuple[int, ...]]
     span_literals: Mapping[str, tuple[int, ...]]
     always: tuple[int, ...]
-    words: Mapping[str, tuple[tuple[str, str], ...]]
-    short_words: Mapping[int, Mapping[str, tuple[str, ...]]]
+    words: Mapping[int, tuple[tuple[str, int, str], ...]]
+    signs: frozenset[int]  # the first and the last bytes of these words
+    short_words: Mapping[str, tuple[str, ...]]
     keyword: re.Pattern[str]
     stems: tuple[str, ...]
     stem: re.Pattern[str]
@@ -165,21 +168,21 @@ class MaskingTables:
         pieces.
         """
         shapes = _different(alike(low)) if len(low) > _LONG else alike(low)
-        beginnings = {shapes[at : at + _START] for at in range(len(shapes))}
+        signs = _fours(shapes, self.signs)
         found = [
             word
-            for start in beginnings & self.words.keys()
-            for word, shape in self.words[start]
-            if shape[-_START:] in beginnings and shape in shapes
+            for start in signs & self.words.keys()
+            for word, end, shape in self.words[start]
+            if end in signs and shape in shapes
         ]
-        for size, words in self.short_words.items():
-            for start in {start[:size] for start in beginnings} & words.keys():
-                found += words[start]
+        for shape, words in self.short_words.items():
+            if shape in shapes:
+                found += words
         return frozenset(found)
 
 
 _LONG = 2000
-_START = 4
+_START = 4  # bytes of an unsigned int
 _PIECE = 240  # signs: what repeats itself after 2, 3, 4, ... of them has few different pieces
 _OVERLAP = 40  # more than the longest word
 
@@ -195,24 +198,37 @@ def _different(shapes: str) -> str:
     return "\n".join(found)
 
 
-def _by_start(words: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Words that are not short with their shapes, by their first signs."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _fours(text: str, wanted: frozenset[int]) -> set[int]:
+    """Which of some numbers four bytes in a row of a text are: cutting strings takes ten times as long."""
+    data = text.encode("utf-8", "surrogatepass")
+    found: set[int] = set()
+    for first in range(_START):
+        found |= wanted.intersection(array("I", data[first : len(data) - (len(data) - first) % _START]))
+    return found
+
+
+def _four(data: bytes) -> int:
+    return int.from_bytes(data, sys.byteorder)
+
+
+def _by_start(words: Iterable[str]) -> dict[int, tuple[tuple[str, int, str], ...]]:
+    """Words that are not short with their last bytes and their shapes, by their first bytes."""
+    found: dict[int, list[tuple[str, int, str]]] = {}
     for word in dict.fromkeys(words):
         shape = alike(word)
         if len(shape) >= _START:
-            found.setdefault(shape[:_START], []).append((word, shape))
+            data = shape.encode()
+            found.setdefault(_four(data[:_START]), []).append((word, _four(data[-_START:]), shape))
     return {start: tuple(rows) for start, rows in found.items()}
 
 
-def _short(words: Iterable[str]) -> dict[int, dict[str, tuple[str, ...]]]:
-    """By their lengths: the shapes of short words, and the words that have each."""
-    found: dict[int, dict[str, tuple[str, ...]]] = {}
+def _short(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The shapes of short words, and the words that have each."""
+    found: dict[str, tuple[str, ...]] = {}
     for word in dict.fromkeys(words):
         if len(word) < _START:
-            known = found.setdefault(len(word), {})
             shape = alike(word)
-            known[shape] = (*known.get(shape, ()), word)
+            found[shape] = (*found.get(shape, ()), word)
     return found
 
 
@@ -289,6 +305,7 @@ def load_tables() -> MaskingTables:
         for span in (False, True)
     )
     words = [*literals, *places_of, *(word for command in commands for word in command.words)]
+    long_words = _by_start(words)
     names = data["secret_names"]
     groups = "|".join(f"(?P<{kind}>{'|'.join(names[kind])})" for kind in ("strong", "medium", "weak"))
     inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
@@ -310,7 +327,8 @@ def load_tables() -> MaskingTables:
         literals,
         span_literals,
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
-        _by_start(words),
+        long_words,
+        frozenset(sign for start, rows in long_words.items() for row in rows for sign in (start, row[1])),
         _short(words),
         compiled(groups, re.IGNORECASE | re.ASCII),
         tuple(_names(names["stems"])),
