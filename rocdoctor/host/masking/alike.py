@@ -7,14 +7,17 @@ themselves tell (addresses, ids, codes, formats of tokens that hold a digit): th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 
-from rocdoctor.host.masking.any_digits import digits_tell
+from rocdoctor.host.masking.any_digits import telling_digits, tells
 from rocdoctor.host.masking.columns import compares_lines
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
+
+Patterns = tuple[re.Pattern[str], ...]
 
 _FEW = 4  # lines that are alike, for which judging them by one is not worth its time
 _MOST = 100_000
@@ -24,6 +27,11 @@ _RANDOM = "7391846257938164"  # no 0, and nothing twice in a row
 _TELLING = regex(
     r"\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9A-Fa-f]{1,4}:){3}|::|(?:[0-9A-Fa-f]{2,8}-){3}|[0-9A-Fa-f]{9}|"
     r"(?:[0-9A-Fa-f]{2}[ .:]){6}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.|%[0-9A-Fa-f]{2}|\\|&#|[^\x00-\x7f]|"
+    r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20}"
+)
+# Codes alone: what digits they have decides what they say.
+_CODED = regex(
+    r"[0-9A-Fa-f]{20}|(?:[0-9A-Fa-f]{2}[ :]){12}|%[0-9A-Fa-f]{2}|\\|&#|masked-|[^\x00-\x7f]|"
     r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20}"
 )
 # Words beside which a number is somebody's or something's id.
@@ -65,7 +73,7 @@ class QuietTexts:
             return
         shape = _shape(text)
         if shape not in self._known and shape not in self._seen:
-            if _may_be(shape):
+            if not _tells(shape) and telling_digits(shape) == ():
                 self._seen[shape] = text
             else:
                 self._known[shape] = False
@@ -84,11 +92,17 @@ def _shape(text: str) -> str:
 
 
 class KnownShapes:
-    """What is known of shapes (lines whose digits are all 0) in one run; not thread-safe on its own."""
+    """What is known of shapes (lines whose digits are all 0) in one run; not thread-safe on its own.
 
-    def __init__(self, masked: Callable[[list[str]], list[str]]) -> None:
-        self._masked = masked  # what lines become that nothing is known of
+    ``quiet``: which of some lines, of which nothing is known, no rule changes. ``hears``: masked lines are thrown away,
+    and it says which lines teach nothing; more shapes can be judged then, as addresses and ids teach nothing.
+    """
+
+    def __init__(self, quiet: Callable[[list[str]], list[bool]], hears: bool = False) -> None:
+        self._quiet = quiet
+        self._hears = hears
         self._inert: dict[str, bool] = {}
+        self._asked: dict[str, Patterns] = {}  # by shapes: what finds the lines of one that others do not speak for
 
     def parted(self, lines: Sequence[str]) -> tuple[list[int], dict[int, list[int]]]:
         """The lines to mask, and for each that others wait for these; all by their numbers.
@@ -102,29 +116,36 @@ class KnownShapes:
         first: dict[str, int] = {}
         for at, shape in enumerate(shapes):
             inert = self._inert.get(shape)
-            if inert:
-                continue
-            if inert is None and counts[shape] >= _FEW:
-                if shape in first:
-                    waiting[first[shape]].append(at)
-                    continue
-                if _may_be(shape):
-                    first[shape] = at
-                    waiting[at] = []
+            if inert is None and counts[shape] >= _FEW and shape not in self._asked:
+                asked = self._patterns(shape)
+                if asked is None:
+                    self._know(shape, inert := False)
                 else:
-                    self._know(shape, False)
-            now.append(at)
+                    self._asked[shape] = asked
+            patterns = self._asked.get(shape, () if inert else None)
+            if inert is False or patterns is None or tells(patterns, lines[at]):
+                now.append(at)
+            elif inert is None and shape in first:
+                waiting[first[shape]].append(at)
+            elif inert is None:
+                now.append(at)
+                first[shape] = at
+                waiting[at] = []
         return now, waiting
 
+    def _patterns(self, shape: str) -> Patterns | None:
+        """What finds the lines of a shape whose digits tell; None where those of any of them may."""
+        if self._hears:
+            return None if _CODED.search(shape) else telling_digits(shape)
+        # Names are numbered in the order of the lines: one that is asked on its own would be masked before others.
+        return () if not _tells(shape) and telling_digits(shape) == () else None
+
     def judge(self, lines: Iterable[str], unchanged: Iterable[bool]) -> list[bool]:
-        """Whether no rule changes what is like each of these lines, which were masked."""
+        """Whether no rule changes what is like each of these lines, which were masked, or teaches something there."""
         same = dict(zip(lines, unchanged, strict=True))
-        candidates = [line for line, kept in same.items() if kept]
-        loud = [_loud(line) for line in candidates]
-        kept_too = {
-            line: before == after for line, before, after in zip(candidates, loud, self._masked(loud), strict=True)
-        }
-        judged = [kept_too.get(line, False) for line in same]
+        candidates = [line for line, kept in same.items() if kept or self._hears]
+        quiet_too = dict(zip(candidates, self._quiet([_loud(line) for line in candidates]), strict=True))
+        judged = [quiet_too.get(line, False) for line in same]
         for line, inert in zip(same, judged, strict=True):
             self._know(alike(line), inert)
         return judged
@@ -132,14 +153,14 @@ class KnownShapes:
     def _know(self, shape: str, inert: bool) -> None:
         if len(self._inert) >= _MOST:
             self._inert.clear()
+            self._asked.clear()
         self._inert[shape] = inert
 
 
-def _may_be(shape: str) -> bool:
-    """Whether the digits of a shape cannot tell anything."""
+def _tells(shape: str) -> bool:
+    """Whether a shape holds addresses, ids or codes."""
     low = shape.lower()
-    telling = any(word in low for word in _IDS) or _TELLING.search(shape) or compares_lines(shape)
-    return not (telling or digits_tell(shape))
+    return any(word in low for word in _IDS) or _TELLING.search(shape) is not None or compares_lines(shape)
 
 
 def _loud(line: str) -> str:

@@ -35,17 +35,20 @@ def _part(part: str) -> str:
     return part if rest == part[1:-1] else f"[0-9{rest}]"
 
 
+Told = tuple[str, str]  # with any digit; as it is, or "" where a line alone does not tell whether the rule fits
+
+
 @lru_cache(maxsize=1)
-def _expressions() -> tuple[dict[str, list[str]], list[str]]:
+def _expressions() -> tuple[dict[str, list[Told]], list[Told]]:
     """By their words the expressions of rules that treat digits differently; and those of rules without a word."""
     tables = load_tables()
-    rows: list[tuple[tuple[str, ...], str]] = [
-        *((rule.literals, rule.expression) for rule in tables.secrets),
-        *((place.words, f"(?m:{place.expression})") for place in tables.places),
-        *((command.words, re.escape(command.program)) for command in tables.commands),
+    rows: list[tuple[tuple[str, ...], str, bool]] = [
+        *((rule.literals, rule.expression, not rule.span) for rule in tables.secrets),
+        *((place.words, f"(?m:{place.expression})", not place.continued) for place in tables.places),
+        *((command.words, re.escape(command.program), False) for command in tables.commands),
     ]
-    found: dict[str, list[str]] = {}
-    for words, expression in rows:
+    found: dict[str, list[Told]] = {}
+    for words, expression, alone in rows:
         wide = any_digit(expression)
         told = any(any(map(str.isdigit, word)) for word in words)
         if wide == expression and not told:
@@ -53,7 +56,7 @@ def _expressions() -> tuple[dict[str, list[str]], list[str]]:
         # Where a digit must not stand, any digit would be too few texts.
         wide = "" if wide != expression and any(map(str.isdigit, "".join(_forbidden(expression)))) else wide
         for word in words or ("",):
-            found.setdefault(word, []).append(wide)
+            found.setdefault(word, []).append((wide, expression if alone else ""))
     return found, found.pop("", [])
 
 
@@ -75,10 +78,19 @@ def _span_words() -> tuple[tuple[str, str], ...]:
     return tuple((word, alike(word)) for word in load_tables().span_literals)
 
 
-def digits_tell(shape: str) -> bool:
-    """Whether a rule may fit a line, whose digits are all 0, with some digits and not with others."""
+def telling_digits(shape: str) -> tuple[re.Pattern[str], ...] | None:
+    """What finds in a line whether its digits tell: the rules that may fit it, by its shape, with some digits.
+
+    () where no rule asks for digits, None where one does of which a line alone does not say whether it fits.
+    """
     by_word, always = _expressions()
     tables, low = load_tables(), shape.lower()
     present = [*tables.words_in(low), *(word for word, zeros in _span_words() if zeros in low)]
-    wide = [*always, *(one for word in present for one in by_word.get(word, ()))]
-    return any(pattern_of(one).search(shape) for one in dict.fromkeys(wide))
+    told = dict.fromkeys([*always, *(one for word in present for one in by_word.get(word, ()))])
+    fitting = [own for wide, own in told if pattern_of(wide).search(shape)]
+    return tuple(map(pattern_of, fitting)) if all(fitting) else None
+
+
+def tells(patterns: tuple[re.Pattern[str], ...], line: str) -> bool:
+    """Whether a rule fits a line, as the last one of a text or with its end."""
+    return any(one.search(line) or one.search(f"{line}\n") for one in patterns)

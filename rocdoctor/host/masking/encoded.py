@@ -195,6 +195,10 @@ class KnownValues:
         self._pattern = None
         return True
 
+    def known(self) -> list[str]:
+        """The values, in lower case."""
+        return [value.lower() for value in self._values]
+
     def adopt(self, other: KnownValues) -> int:
         """Remembers the values that another run knows; how many are new."""
         before = len(self._values)

@@ -69,13 +69,14 @@ def _around(places: Iterable[int]) -> Iterator[tuple[int, int]]:
 class Masker:
     """The consistent replacement of secrets and identities for one run; safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, hears: bool = False) -> None:
+        """``hears``: only what it learns counts; what it makes of lines that teach nothing is not masked."""
         self._tables = load_tables()
         self._pseudonyms = Pseudonyms()
         self._names = Names(self._tables, self._pseudonyms)
         self._values = KnownValues()
         self._lines: dict[str, str] = {}
-        self._alike = KnownShapes(lambda lines: Masker().masked_lines(lines))
+        self._alike = KnownShapes(_teaching_nothing if hears else _unchanged_lines, hears)
         self._quiet = QuietTexts(lambda texts: Masker().unchanged(texts))
         self._foreseen: set[str] = set()  # texts that no rule changes
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
@@ -121,7 +122,7 @@ class Masker:
 
         Nothing is counted, and no name gets its number yet: numbers follow what is masked.
         """
-        heard = Masker()
+        heard = Masker(hears=True)
         heard.mask_text(text)
         with self._lock:
             self._names.adopt(heard._names)
@@ -349,6 +350,20 @@ class Masker:
         # No rule reaches over a line end; should one ever, nothing may slip through.
         return masked if len(masked) == len(fresh) else [VALUE_TOKEN] * len(fresh)
 
+    def teaching_nothing(self, lines: list[str]) -> list[bool]:
+        """For each line whether masking it teaches no name and no value; the masker must know nothing yet.
+
+        What was learned is blamed on each line that holds it; where it stands in none, on all that were changed.
+        """
+        masked = self.masked_lines(lines)
+        told = [*self._names.known(), *self._values.known()]
+        low = [line.lower() for line in lines]
+        sure = len(told) < KnownValues.MOST and all(any(one in line for line in low) for one in told)
+        return [
+            made == line or (sure and not (_OWN in made or _CUT.search(made) or any(one in lowered for one in told)))
+            for line, lowered, made in zip(lines, low, masked, strict=True)
+        ]
+
     def learned(self) -> int:
         """Grows with each name and value that is masked wherever it stands from then on."""
         return self._names.generation + self._grown
@@ -381,3 +396,13 @@ class Masker:
             elif kind == "user":
                 value = self._names.user_value(value)
             return mask_seen(value, lambda part: self._mask(part, ""))
+
+
+def _unchanged_lines(lines: list[str]) -> list[bool]:
+    """Which lines a masker leaves as they are that knows nothing."""
+    return [line == made for line, made in zip(lines, Masker().masked_lines(lines), strict=True)]
+
+
+def _teaching_nothing(lines: list[str]) -> list[bool]:
+    """Which lines teach nothing to a masker that knows nothing."""
+    return Masker().teaching_nothing(lines)

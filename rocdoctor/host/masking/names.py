@@ -222,6 +222,10 @@ class Names:
             self._bare[name] = cls
             self.generation += 1
 
+    def known(self) -> Collection[str]:
+        """The names that are masked everywhere, in lower case."""
+        return self._bare.keys()
+
     def adopt(self, other: Names) -> None:
         """Learns the names that another run masks everywhere."""
         for name, cls in other._bare.items():

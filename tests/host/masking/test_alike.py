@@ -101,7 +101,7 @@ def test_a_line_is_masked_in_a_text_of_any_length(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_known_of_shapes_is_bounded() -> None:
-    known = KnownShapes(lambda lines: lines)
+    known = KnownShapes(lambda lines: [True] * len(lines))
     lines = [f"word{'x' * (n // 9)} {n}" for n in range(90)]
     assert known.judge(lines, [True] * len(lines)) == [True] * len(lines)
     assert known.parted(lines) == ([], {})
@@ -216,3 +216,56 @@ def test_a_number_that_turns_out_to_be_an_id_is_replaced_in_answers_of_numbers_t
     masker = Masker()
     masker.mask_text("unique_id 8779434634021347914")
     assert "8779434634021347914" not in masker.mask_text("0 8779434634021347914\n1 5")
+
+
+def _heard(text: str) -> tuple[list[str], list[str]]:
+    """The names and values that a masker learns from a text."""
+    masker = Masker()
+    masker.hear(text)
+    return sorted(masker._names.known()), sorted(masker._values.known())
+
+
+def _learned_of_all(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], list[str]]:
+    """The same from a text whose lines are all masked."""
+    with monkeypatch.context() as patch:
+        patch.setattr(masking, "_MANY_LINES", 10**9)
+        return _heard(text)
+
+
+@pytest.mark.parametrize(
+    ("telling", "learned"),
+    [
+        ("jkowal:100000:65536", ["jkowal"]),
+        ("[{n}] ssh -l bwolkow gw7.uni-x.de", ["uni-x.de"]),
+        ("lynx-cn0{n}:12345:12345 [0] NCCL INFO Bootstrap : Using eth0:10.1.2.3<0>", ["lynx-cn040"]),
+        ("peer 10.1.2.3 of lynxhost{n}.hpc.uni-x.de answers", ["lynxhost40"]),
+        ("db_password=Xk{n}fGq92LmQa", ["xk40fgq92lmqa"]),
+    ],
+)
+def test_what_is_heard_is_what_masking_learns(
+    telling: str, learned: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dull = [f"node{n % 9}:{n:05}:{n:05} [{n % 8}] NCCL INFO Channel 0{n % 8} : 0x{n * 7919:016x}" for n in range(400)]
+    alike = [re.sub(r"\d", "0", telling.replace("{n}", "40"))] * 3
+    alike += [f"{re.sub('[1-9]', str(n % 7), telling.replace('{n}', '40'))} {n}" for n in range(60)]
+    text = "\n".join([*dull, *alike, telling.replace("{n}", "40"), *dull])
+    heard = _heard(text)
+    assert set(learned) <= {*heard[0], *heard[1]}
+    assert heard == _learned_of_all(text, monkeypatch)
+
+
+def test_forms_with_any_digits_teach_what_they_teach_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = random.Random(11)
+    forms = chosen.sample(written.sections("controls")["lines"], 60)
+    forms += [example(one)[0] for rule in chosen.sample(load_tables().secrets, 20) for one in rule.examples[:1]]
+    lines = [_digits(form, chosen) for form in forms for _ in range(6)]
+    chosen.shuffle(lines)
+    text = "\n".join(lines)
+    assert _heard(text) == _learned_of_all(text, monkeypatch)
+
+
+def test_few_lines_of_a_log_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _counted(monkeypatch)
+    log = [f"node{n % 9}:{n:05}:{n:05} [{n % 8}] NCCL INFO NET/IB 10.0.0.{n % 200}<{n}>" for n in range(3000)]
+    Masker().hear("\n".join(log))
+    assert sum(asked) < 300
