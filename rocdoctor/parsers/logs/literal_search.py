@@ -153,6 +153,9 @@ def _as_written(text: str, fold: bool) -> str:
 def _words(shapes: str) -> tuple[set[str], set[str]]:
     """The words of shapes: (as they are, in lower case)."""
     words = set(only_words(shapes).split())
+    if shapes.isascii():
+        low = shapes.lower()
+        return words, words if low == shapes else set(only_words(low).split())
     return words, {word.translate(_LOWER) for word in words}
 
 
