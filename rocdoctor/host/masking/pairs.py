@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
 from rocdoctor.host.masking.telling import looks_random, placeholder, strongest_kind
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import alike
 
 Note = Callable[[str, str], None]
 
@@ -59,7 +61,7 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     out: list[str] = []
     position = before = 0
     valued: bool | None = None  # whether there is any value; looked for behind the first name
-    for name in (one for span in spans for one in _NAMED.finditer(text, *span)):
+    for name in (one for span in spans if _names(alike(text[slice(*span)])) for one in _NAMED.finditer(text, *span)):
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
         since, before = before, name.end()
         hidden = kind in ("strong", "medium")
@@ -79,6 +81,12 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
                 out.append(text[position:start] + VALUE_TOKEN)
                 position = end
     return "".join([*out, text[position:]]) if out else text
+
+
+@lru_cache(maxsize=4096)
+def _names(shape: str) -> bool:
+    """Whether a name stands under a key in a line, whose digits are all 0; logs repeat themselves."""
+    return _NAMED.search(shape) is not None
 
 
 def _values(text: str, name: re.Match[str], since: int) -> Iterator[tuple[int, int]]:
