@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.fleet.judge import Incoming, Memories, judge
+from rocdoctor.fleet.kept_files import DAMAGED, numbered, opened_round, read_state
 from rocdoctor.fleet.memory import as_state, from_state
 from rocdoctor.fleet.net.read_net import MOST_BYTES as MOST_NET
-from rocdoctor.fleet.net.read_net import NetLook, as_row, from_rows, read_net
+from rocdoctor.fleet.net.read_net import NetLook, as_row, read_net
 from rocdoctor.fleet.read_record import NODE, RecordError, RecordReader, tagged
 from rocdoctor.fleet.record import MOST_BYTES, NodeRecord
 from rocdoctor.fleet.retention import KeptRound, Retention, begins, too_large, too_old
@@ -33,7 +34,6 @@ from rocdoctor.host.live.trust import privileged, weaknesses
 
 _KEPT_STATES = 8
 _LEVEL = 1
-_MOST_STATE = 1 << 30
 _LINE_ENDS = str.maketrans("\r\n", "  ")
 _PLACES = ("", "rounds", "state", "incoming", "lock", "actions.lock", "actions.jsonl")
 
@@ -138,8 +138,7 @@ class Store:
 
     def rounds(self) -> list[int]:
         """The numbers of all rounds, in order."""
-        names = (one.name.partition(".")[0] for one in (self.folder / "rounds").glob("*.jsonl.gz"))
-        return sorted(int(name) for name in names if name.isdecimal())
+        return list(numbered(self.folder / "rounds"))
 
     def tick(self, batch: Batch, now: int) -> FleetVerdict:
         """Judge what came as a new round and keep it; one process at a time. Raises StoreError."""
@@ -172,8 +171,8 @@ class Store:
             self._path("rounds", number, ".jsonl.gz").unlink(missing_ok=True)
         left = [one for one in left if one.number not in set(gone)]
         needed = {number - 1 for number in begins(left)}
-        for old in sorted((self.folder / "state").glob("*.json.gz"))[:-_KEPT_STATES]:
-            if int(old.name.partition(".")[0]) not in needed:
+        for number, old in [*numbered(self.folder / "state").items()][:-_KEPT_STATES]:
+            if number not in needed:
                 old.unlink(missing_ok=True)
 
     def _mend(self, firsts: set[int]) -> None:
@@ -205,30 +204,24 @@ class Store:
         with self._locked():
             lines = [batch.lines[node] for node in sorted(batch.lines)]
             head = json.dumps(_head_of(batch)).encode() + b"\n"
-            number = max((int(one.name[:6]) for one in self._waiting()), default=0) + 1
+            number = max(numbered(self.folder / "incoming"), default=0) + 1
             self._write("incoming", number, head + b"".join(lines), ".jsonl.gz")
 
     def kept(self, batch: Batch) -> Batch:
         """The batch with what was put aside before."""
         self.safe()
-        for path in self._waiting():
+        for path in numbered(self.folder / "incoming").values():
             try:
-                with gzip.open(path, "rb") as stream:
-                    head = json.loads(stream.readline())
-                    problems, forget = dict(head["problems"]), tuple(head.get("forget", ()))
-                    net = from_rows(head.get("net", ()))
+                with opened_round(path) as (head, stream):
                     batch.read_lines(stream)
-            except (OSError, ValueError, EOFError, KeyError, TypeError):
-                continue  # damaged: its nodes are missing from this round, which is said of them
-            for node, why in problems.items():
+            except DAMAGED:
+                continue  # its nodes are missing from this round, which is said of them
+            for node, why in head.problems.items():
                 batch.problem(node, why)
-            batch.forget += forget
-            batch.net += net
+            batch.forget += head.forget
+            batch.net += head.net
             batch.waiting.append(path)
         return batch
-
-    def _waiting(self) -> list[Path]:
-        return sorted((self.folder / "incoming").glob("[0-9]*.jsonl.gz"))
 
     def again(self, at: int | None = None) -> FleetVerdict:
         """The verdict of the last round that was not after ``at``, judged once more from what came."""
@@ -250,37 +243,34 @@ class Store:
     def _opened(self, number: int, batch: Batch | None = None) -> tuple[int, dict[str, str]]:
         """When a round was and what it says of records that cannot be read; the others go into ``batch``."""
         try:
-            with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
-                head = json.loads(stream.readline())
+            with opened_round(self._path("rounds", number, ".jsonl.gz")) as (head, stream):
+                if not head.at:
+                    raise ValueError("no time")
                 if batch is not None:
-                    batch.forget = tuple(head.get("forget", ()))
-                    batch.net = from_rows(head.get("net", ()))
+                    batch.forget, batch.net = head.forget, head.net
                     batch.read_lines(stream)
-            return int(head["at"]), dict(head["problems"])
+            return head.at, head.problems
         except FileNotFoundError:
             raise StoreError(f"round {number} is no longer kept") from None
-        except (OSError, ValueError, EOFError, KeyError, TypeError):
-            raise StoreError(f"round {number} cannot be read") from None
+        except DAMAGED as error:
+            why = f": {error}" if isinstance(error, PermissionError) else ""
+            raise StoreError(f"round {number} cannot be read{why}") from None
 
     def _path(self, kind: str, number: int, ending: str = ".json.gz") -> Path:
         return self.folder / kind / f"{number:06d}{ending}"
 
     def _state(self, number: int) -> Memories:
-        if number == 0:
-            return {}
-        try:
-            with gzip.open(self._path("state", number), "rb") as stream:
-                data = json.loads(stream.read(_MOST_STATE))
-            return {node: from_state(one) for node, one in data.items()}
-        except (OSError, ValueError, TypeError, EOFError):
-            return self._replayed(number)
+        """What was kept after a round; where that is lost or damaged, by the rounds since an earlier one.
 
-    def _replayed(self, number: int) -> Memories:
-        """What was kept after a round whose state is lost or damaged: rounds are the truth, states a shortcut."""
-        first = number - 1
-        while first and not self._path("state", first).exists():
-            first -= 1
-        memories = self._state(first)
+        Rounds are the truth, states a shortcut.
+        """
+        kept, memories, first = numbered(self.folder / "state"), Memories(), 0
+        for each in sorted((one for one in kept if one <= number), reverse=True):
+            try:
+                memories, first = {node: from_state(one) for node, one in read_state(kept[each]).items()}, each
+                break
+            except DAMAGED:
+                continue
         for each in range(first + 1, number + 1):
             self._judge_again(each, memories)
         return memories

@@ -15,6 +15,7 @@ from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
 from rocdoctor.host.live.only_one import only_one
+from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.insight.texts.log_events import duration
 from rocdoctor.service.errors import UsageError
 
@@ -94,13 +95,14 @@ class Acting:
         path = self.folder / "actions.jsonl"
         found: list[Drained] = []
         try:
-            text = path.read_bytes()[:_MOST_JOURNAL].decode("utf-8", errors="replace")
+            with open_regular(path) as stream:
+                text = stream.read(_MOST_JOURNAL).decode("utf-8", errors="replace")
         except FileNotFoundError:
             return []
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror or error}") from None
         for line in text.splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError):
+            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 one = json.loads(line)
                 if one["action"] == "drain":
                     found += [Drained(str(node), str(one["reason"]), int(one["at"])) for node in one["nodes"]]

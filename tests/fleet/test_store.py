@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.fleet import kept_files
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
@@ -55,6 +57,59 @@ def test_a_state_that_is_lost_or_damaged_is_made_again(told: tuple[Store, list[F
     (store.folder / "state" / "000011.json.gz").write_bytes(b"\x1f\x8b damaged")
     (store.folder / "state" / "000010.json.gz").unlink()
     assert store.again() == verdicts[-1]
+
+
+_HEAD = f'"round": 13, "at": {NOW + 1300}'
+
+
+_STRANGE = [
+    "5",
+    "[]",
+    f'{{{_HEAD}, "problems": {{"n1": 5}}}}',
+    f'{{{_HEAD}, "problems": {{}}, "forget": [{{}}]}}',
+    f'{{{_HEAD}, "problems": {"[" * 100_000}',
+    *(f'{{"at": {at}, "problems": {{}}}}' for at in ("1e999", "NaN", "-1", "1" + "0" * 30)),
+]
+
+
+def test_a_strangers_round_is_refused_in_words(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, verdicts = told
+    for head in _STRANGE:
+        (store.folder / "rounds" / "000013.jsonl.gz").write_bytes(gzip.compress(head.encode() + b"\n"))
+        with pytest.raises(StoreError, match="round 13 cannot be read"):
+            store.again()
+    assert store.again(NOW + 1100) == verdicts[-1], "those before it count"
+
+
+def test_what_waits_or_has_no_number_is_none_of_the_stores(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, verdicts = told
+    for kind, name in (("state", "x.json.gz"), ("incoming", "1abc.jsonl.gz"), ("rounds", "\u0663\u0669.jsonl.gz")):
+        (store.folder / kind).mkdir(exist_ok=True)
+        (store.folder / kind / name).write_bytes(b"")
+    state = store.folder / "state" / "000011.json.gz"
+    state.unlink()
+    os.mkfifo(state)
+    assert store.again() == verdicts[-1]
+    state.unlink()
+    state.write_bytes(gzip.compress(b"[" * 100_000))
+    assert store.again() == verdicts[-1]
+    store.keep(_batch(*_lines(NOW + 1200)))
+    assert store.tick(store.kept(Batch()), NOW + 1200).told == 12
+    (store.folder / "rounds" / "900000000000.jsonl.gz").write_bytes(
+        gzip.compress(f'{{{_HEAD}, "problems": {{}}}}'.encode())
+    )
+    with pytest.raises(StoreError, match="no longer kept"):  # at once, whatever number a name has
+        store.again()
+
+
+def test_root_reads_no_round_that_others_can_change(
+    told: tuple[Store, list[FleetVerdict]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, _ = told
+    monkeypatch.setattr(kept_files, "privileged", lambda: True)
+    (store.folder / "rounds" / "000012.jsonl.gz").chmod(0o666)
+    with pytest.raises(StoreError, match="not root's alone"):
+        store.again()
 
 
 def test_files_are_those_of_their_owner_alone(told: tuple[Store, list[FleetVerdict]]) -> None:
