@@ -210,8 +210,10 @@ _PLAY = """\
         mode: "0600"
       delegate_to: localhost
       become: false
-      vars:
+      vars: # so that nothing runs from a folder, or by an interpreter, that settings for nodes name
         ansible_connection: local
+        ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
+        ansible_remote_tmp: "{folder}/tmp"
 """
 
 
@@ -235,6 +237,7 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
         ("LC_ALL", "C.UTF-8"),  # it refuses to start in another encoding
         ("ANSIBLE_NOCOLOR", "1"),
         ("ANSIBLE_RETRY_FILES_ENABLED", "0"),
+        ("ANSIBLE_LOCAL_TEMP", f"{folder}/tmp"),  # what it starts goes through there
         ("ANSIBLE_STDOUT_CALLBACK", "default"),
     )
     complaint = _told(asking, _FATAL)

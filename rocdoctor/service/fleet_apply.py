@@ -28,7 +28,7 @@ Run = Callable[[list[str]], Answer]
 
 def run_engine(argv: list[str]) -> Answer:
     """The program of this machine, with a deadline."""
-    from rocdoctor.host.live.programs import child_environment, find_program, refusal
+    from rocdoctor.host.live.programs import child_environment, find_program, refusal, weak_code
     from rocdoctor.host.live.run_program import run_bounded
     from rocdoctor.host.live.settings_code import named_code
     from rocdoctor.host.live.trust import weak
@@ -37,7 +37,7 @@ def run_engine(argv: list[str]) -> Answer:
     for name in {name for one in ENGINES.values() for name in one.settings}:
         value = os.environ.get(name, "")
         for path in filter(None, value.split(os.pathsep)):  # it names code: plugins, programs that log kubectl in
-            if why := weak(os.path.abspath(path)) or named_code(os.path.abspath(path)):
+            if why := weak(os.path.abspath(path)) or named_code(os.path.abspath(path), weak_code):
                 return Answer(argv[0], "absent", note=f"${name}: {why}, and root runs no code of others")
         if value:
             environment[name] = value

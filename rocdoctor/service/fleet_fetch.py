@@ -14,7 +14,7 @@ from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan, m
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch
 from rocdoctor.host.live.program_lines import program_lines
-from rocdoctor.host.live.programs import child_environment, find_program, refusal, root_home
+from rocdoctor.host.live.programs import child_environment, find_program, refusal, root_home, weak_code
 from rocdoctor.host.live.settings_code import named_code
 from rocdoctor.host.live.trust import private_folder, privileged, weak
 from rocdoctor.host.live.trusted_content import doubtful_below, entries
@@ -135,7 +135,7 @@ def _environment(plan: FetchPlan) -> Mapping[str, str]:
         value = os.environ.get(name, "")
         if name in _SETTINGS and value:
             value = os.path.abspath(value)  # engines start elsewhere
-            if why := weak(value) or named_code(value):
+            if why := weak(value) or named_code(value, weak_code):
                 raise UsageError(f"${name}: {why}, and root runs no code of others")
         if value:
             found[name] = value

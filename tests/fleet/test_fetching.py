@@ -152,6 +152,9 @@ def test_the_play_is_one_that_writes_a_file_for_each_node() -> None:
     first, second = play["tasks"]
     assert first["ansible.builtin.raw"].endswith("--node {{ inventory_hostname }}")
     assert second["ansible.builtin.copy"]["dest"] == "/run/f/records/{{ inventory_hostname }}.json"
+    # What settings name for nodes may be a user's here: tried with ansible-core 2.19, it ran as who asks.
+    assert second["vars"]["ansible_python_interpreter"] == "{{ ansible_playbook_python }}"
+    assert second["vars"]["ansible_remote_tmp"] == dict(plan.environment)["ANSIBLE_LOCAL_TEMP"] == "/run/f/tmp"
     assert plan.argv[:3] == ("ansible-playbook", "-i", "gpu02,gpu01,login,")
     assert ("ANSIBLE_SSH_EXTRA_ARGS", "-a -k -x -oClearAllForwardings=yes") in plan.environment
     assert plan.memory_bytes == 2 << 30

@@ -108,7 +108,8 @@ class CodeReader:
         for pattern in _ALSO.get(name, ()):
             for place in glob.glob(pattern):
                 yield place
-                yield from code_of(place) if name in _NAMING and not place.endswith(".so") else ()
+                if name in _NAMING and not place.endswith(".so"):
+                    yield from self._named_by(place, deep)
         if (words := first_line(path)) is None:
             yield from self._libraries.weak_of(path)
         elif not weak:  # else others choose its words, and how long they keep us
@@ -117,6 +118,13 @@ class CodeReader:
             yield from read_by_python(path, use)
         elif _PYTHON.match(name):
             yield from read_by_python(path, "import")
+
+    def _named_by(self, settings: str, deep: int) -> Iterator[str | Weakness]:
+        """The code that settings name, what its programs read in turn, and what settings that are programs read."""
+        for one in dict.fromkeys((settings, *code_of(settings))):
+            yield one
+            if is_program(one) and deep < _MOST_DEEP:
+                yield from self._weak(one, None, deep + 1)
 
     def _of_script(self, path: str, words: list[str], deep: int) -> Iterator[str | Weakness]:
         if deep >= _MOST_READERS:

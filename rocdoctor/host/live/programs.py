@@ -167,6 +167,11 @@ def _from_here(path: str) -> str:
         return path
 
 
+def weak_code(path: str) -> str:
+    """Why root runs nothing that settings name there; "" where nobody else can change it, what it reads, or make it."""
+    return weak(path, missing_ok=True) or refusal(path)
+
+
 def find_interpreter(which: str | None) -> str | None:
     """The interpreter to examine: the given one, the active environment's, that of set-up, else ``python3`` on PATH.
 

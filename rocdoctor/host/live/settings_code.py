@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from rocdoctor.host.live.regular_files import open_regular
@@ -12,58 +14,117 @@ from rocdoctor.host.live.trust import weak
 from rocdoctor.model.lazy_re import regex
 
 _MOST_BYTES = 4 << 20
-# PluginDir and Include: slurm.conf(5) (manpages.ubuntu.com, slurm-client 17.11, read 2026-11-24). exec of a
-# kubeconfig: kubernetes.io/blog of 2026-01-09; a command with a slash is looked for from the folder of the file
-# (ManageIQ/kubeclient pull 375, both read 2026-11-24).
-_FOLDERS = regex(r"(?im)^[ \t]{0,40}PluginDir[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})")
-_INCLUDED = regex(r"(?im)^[ \t]{0,40}Include[ \t]{1,40}(/[^\s#]{1,4000})")
-# What srun itself runs, and where its plug-ins stand: slurm.conf(5) of Slurm 22.05; a line of plugstack.conf, spank(7)
-# (slurm.schedmd.com/spank.html, both read 2026-11-28).
+_MOST_FILES, _MOST_MATCHES = 2000, 2000
+# Whole lines of comments: what begins another line is no setting, and what stands behind one may be.
+_COMMENT = regex(r"^[#;]")
+# Other files of settings. slurm.conf(5) and spank(7) (from the folder of the file; slurm.schedmd.com, read 2026-11-28),
+# ssh_config(5) of OpenSSH: several, quoted, with wildcards, else from /etc/ssh (openssh/openssh-portable, ssh_config.5
+# and misc.c, read 2026-11-28).
+_INCLUDED = regex(r"(?im)^\"?Include\"?[ \t]{0,40}[ \t=]([^\n#]{1,4000})")
+_WORD = regex(r"\"([^\"\n]{1,4000})\"|'([^'\n]{1,4000})'|([^\s\"']{1,4000})")
+# PluginDir: slurm.conf(5) (manpages.ubuntu.com, slurm-client 17.11, read 2026-11-24). What srun itself runs, and where
+# its plug-ins stand: slurm.conf(5) of Slurm 22.05; a line of plugstack.conf, spank(7) (slurm.schedmd.com/spank.html,
+# both read 2026-11-28). Several settings may stand in a line.
+_FOLDERS = regex(r"(?im)(?<![\w-])PluginDir[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})")
 _STARTED = regex(
-    r"(?im)^[ \t]{0,40}(?:Srun(?:Prolog|Epilog)|PlugStackConfig)[ \t]{0,40}=[ \t]{0,40}[\"']?(/[^\s\"'#]{1,4000})"
+    r"(?im)(?<![\w-])(?:Srun(?:Prolog|Epilog)|PlugStackConfig)[ \t]{0,40}=[ \t]{0,40}[\"']?([^\s\"'#]{1,4000})"
 )
-_PLUGGED = regex(r"(?m)^[ \t]{0,40}(?:required|optional)[ \t]{1,40}(/[^\s#]{1,4000})")
+_PLUGGED = regex(r"(?m)^(?:required|optional)[ \t]{1,40}(/[^\s#]{1,4000})")
 # Keys of ansible.cfg that name folders of plug-ins, programs and inventories (ansible/ansible of core 2.19,
 # lib/ansible/config/base.yml, types path, pathspec and pathlist, read 2026-11-28); ~ is root's home, which root alone
 # can change.
 _ANSIBLE = regex(
-    r"(?im)^[ \t]{0,8}(?:library|module_utils|inventory|roles_path|collections_paths?|home|playbook_dir"
+    r"(?im)^(?:library|module_utils|inventory|roles_path|collections_paths?|home|playbook_dir"
     r"|\w{0,40}(?:_plugins|_password_file|connection_path|executable))[ \t]{0,40}[=:][ \t]{0,40}"
     r"([^\s#;][^\n#;]{0,4000})"
+)
+# Variables of connections, which an inventory has behind a host or in a flow of YAML, and what a template starts (the
+# plug-ins ssh, pipe and lines of the same, lib/ansible/plugins/connection and lookup).
+_OF_HOST = regex(
+    r"(?i)(?<![\w-])ansible_\w{0,40}(?:_args|_executable|_exe|_connection_path)[\"']?[ \t]{0,40}"
+    r"(?::([^\n]{1,4000})|=[ \t]{0,40}(\"(?:[^\"\\\n]|\\.){1,4000}\"|'[^'\n]{1,4000}'|[^\s\"']{1,4000}))"
+    r"|(?<![\w-])(?:lookup|query|q)[ \t]{0,8}\([ \t\n]{0,40}[\"'](?:\w{1,40}\.){0,4}(?:pipe|lines)[\"']([^\n]{1,4000})"
 )
 # Lines of commands and of options of ssh: of ansible.cfg; of ssh_config (openssh/openssh-portable ssh_config.5); of
 # clush.conf and groups.conf (cea-hpc/clustershell 1.9.1, CLI/Config.py and NodeUtils.py; all read 2026-11-28).
 _ARGUMENTS = regex(
-    r"(?im)^[ \t]{0,40}(?:(?:\w{0,40}_args|vault_identity_list|(?:ssh|scp|rsh|rcp)_(?:path|options)|confdir|autodir"
-    r"|map|all|list|reverse)[ \t]{0,40}[=:]"
-    r"|(?:ProxyCommand|KnownHostsCommand|LocalCommand|PKCS11Provider|SecurityKeyProvider|XAuthLocation)[ \t=]"
-    r"|Match[ \t][^\n]{0,400}\bexec[ \t=])[ \t]{0,40}([^\n]{1,4000})"
+    r"(?im)^(?:(?:\w{0,40}_args|vault_identity_list|command_prefix|(?:ssh|scp|rsh|rcp)_(?:path|options)"
+    r"|confdir|autodir|map|all|list|reverse)[ \t]{0,40}[=:]"
+    r"|\"?(?:ProxyCommand|KnownHostsCommand|LocalCommand|PKCS11Provider|SecurityKeyProvider|XAuthLocation)\"?[ \t=]"
+    r"|\"?Match\"?[ \t=][^\n]{0,4000}?\bexec[ \t=])[ \t]{0,40}([^\n]{1,4000})"
 )
-_ABSOLUTE = regex(r"(?:(?<![\w.~%/-])|(?<=-F))/[\w.][^\s\"',;=]{0,4000}")
+_ABSOLUTE = regex(r"(?:(?<![\w.~%/-])|(?<=-F))(?:/|~(?=[A-Za-z_]))[\w.][^\s\"',;=()}]{0,4000}")
+# Options of ssh in the same lines whose files are no code: keys and lists of hosts may be a user's.
+_NO_CODE = regex(
+    r"(?i)\b(?:IdentityFile|CertificateFile|(?:User|Global)KnownHostsFile|ControlPath)[ =][^\s\"']{1,4000}"
+)
 _WEAK = partial(weak, missing_ok=True)
-_COMMAND = regex(r"[\"']?\bcommand[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
+# exec of a kubeconfig: kubernetes.io/blog of 2026-01-09; a command with a slash is looked for from the folder of the
+# file (ManageIQ/kubeclient pull 375, both read 2026-11-24).
+_COMMAND = regex(r"[\"']?\b(?:command|cmd-path)[\"']?[ \t]{0,40}:[ \t]{0,40}[\"']?([^\s\"',}#]{1,4000})")
 
 
 def code_of(path: str) -> Iterator[str]:
-    """The places of code that a file of settings names; none where it cannot be read."""
+    """The places of code that a file of settings names, each once; none where it cannot be read.
+
+    The files that it includes, and what these name, are among them.
+    """
+    told: set[str] = set()
+    todo, files = [path], {path}
+    while todo:
+        one = todo.pop(0)
+        if (text := _text_of(one)) is None:
+            continue
+        for version in (text, text.replace("\\\n", "")):  # Slurm goes on behind a backslash, ssh does not
+            places = [*_code_in(one, version)]
+            for place, found in _included(one, path, version):
+                fresh = [each for each in found if each not in files][: _MOST_FILES - len(files)]
+                files.update(fresh)
+                todo += fresh
+                places += [place, *found]
+            yield from (place for place in dict.fromkeys(places) if place not in told)
+            told.update(places)
+
+
+def _text_of(path: str) -> str | None:
+    """Its lines without blanks around them and without those of comments."""
     try:
         with open_regular(Path(path)) as stream:
             text = stream.read(_MOST_BYTES).decode("utf-8", errors="replace")
     except OSError:
-        return
+        return None
+    return "\n".join(line for line in map(str.strip, text.split("\n")) if line and not _COMMENT.match(line))
+
+
+def _included(path: str, first: str, text: str) -> Iterator[tuple[str, list[str]]]:
+    """(what is included, as it is named; the files that are there), from the folders of this file and of the first."""
+    for value in _INCLUDED.findall(text):
+        for word in map("".join, _WORD.findall(value)):
+            if word.startswith("~"):
+                word = os.path.expanduser(word)
+            for folder in dict.fromkeys(map(os.path.dirname, (path, first))):
+                place = os.path.join(folder, word)
+                files = [*islice(glob.iglob(place), _MOST_MATCHES)]
+                if files or os.path.isabs(word) or folder == os.path.dirname(path):
+                    yield (os.path.dirname(place) if glob.has_magic(place) else place), files
+
+
+def _code_in(path: str, text: str) -> Iterator[str]:
+    folder = os.path.dirname(path)
     for folders in _FOLDERS.findall(text):
         yield from (one for one in folders.split(":") if os.path.isabs(one))
-    for pattern in (_INCLUDED, _STARTED, _PLUGGED):
-        yield from pattern.findall(text)
-    for value in _ARGUMENTS.findall(text):
-        yield from (one for one in _ABSOLUTE.findall(value) if one != os.devnull)
+    yield from (os.path.join(folder, one) for one in _STARTED.findall(text))
+    yield from _PLUGGED.findall(text)
+    for value in (*_ARGUMENTS.findall(text), *map("".join, _OF_HOST.findall(text))):
+        places = _ABSOLUTE.findall(_NO_CODE.sub("", value))
+        yield from (os.path.expanduser(one) for one in places if one != os.devnull)
     for value in _ANSIBLE.findall(text):
         for place in filter(None, (one.strip().strip("\"'") for part in value.split(":") for one in part.split(","))):
             if not place.startswith(("~", "{{")):
-                yield os.path.join(os.path.dirname(path), place)
+                yield os.path.join(folder, place)
     for command in _COMMAND.findall(text):
         if "/" in command:
-            yield os.path.join(os.path.dirname(path), command)
+            yield os.path.join(folder, command)
 
 
 def named_code(path: str, judge: Callable[[str], str] = _WEAK) -> str:

@@ -329,6 +329,18 @@ def test_what_the_settings_name_counts(program: str, text: str, shared: Path, mo
     assert str(plugins) in [one.path for one in CodeReader().weak(path)]
 
 
+def test_what_a_named_program_reads_counts_also_behind_an_include(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = Box(shared / "box")
+    path = str(box.script("", name="bin/ssh"))
+    theirs = box.theirs("elsewhere/x.sh")
+    proxy = box.script(f". {theirs}\n", name="bin/proxy")
+    more = box.ours("more.conf", f"ProxyCommand {proxy} %h\n")
+    monkeypatch.setitem(code_read._ALSO, "ssh", (str(box.ours("settings", f"Include {more}\n")),))
+    assert [one.path for one in CodeReader().weak(path)] == [str(theirs)]
+
+
 def _cache(path: Path, *libraries: Path) -> str:
     """The loader's cache of these libraries, behind a table of the older kind."""
     texts, rows = b"", b""

@@ -15,7 +15,25 @@ from rocdoctor.host.live.settings_code import code_of, named_code
     [
         ("ClusterName=x\nplugindir = /usr/lib/slurm:/opt/ours\n#PluginDir=/no\n", ["/usr/lib/slurm", "/opt/ours"]),
         ("SlurmUser=slurm\nStateSaveLocation=/var/spool/slurm\n", []),
-        ("include /etc/s.d/more.conf\nInclude here.conf\n", ["/etc/s.d/more.conf"]),
+        ("include /etc/s.d/more.conf\nInclude here.conf\n", ["/etc/s.d/more.conf", "HERE/here.conf"]),
+        ('Include "/etc/s.d/a b" x/*.conf\n', ["/etc/s.d/a b", "HERE/x"]),
+        (
+            "ClusterName=x PluginDir=/usr/lib\\\n:/opt/ours\nPlugStackConfig=p.conf",
+            ["/usr/lib\\", "HERE/p.conf", "/usr/lib", "/opt/ours"],
+        ),
+        (
+            '\f"ProxyCommand" exec /opt/p %h\n' + " " * 90 + "LocalCommand ~root/x\n",
+            ["/opt/p", os.path.expanduser("~root/x")],
+        ),
+        (f"Match host {'a,' * 300} exec /opt/t\n", ["/opt/t"]),
+        (
+            "n1 ansible_ssh_common_args='-o ProxyCommand=\"/opt/p %h\" -o IdentityFile=/home/u/key'\n"
+            "n2 ansible_host=10.0.0.1 ansible_ssh_executable=/opt/ssh ansible_ssh_private_key_file=/home/u/key\n"
+            "all: {vars: {ansible_become_exe: /opt/su}}\nx: \"{{ lookup('ansible.builtin.pipe', '/opt/l a') }}\"\n",
+            ["/opt/p", "/opt/ssh", "/opt/su", "/opt/l"],
+        ),
+        ("[mode:sudo]\ncommand_prefix: /opt/sudo -n\n", ["/opt/sudo"]),
+        ("    cmd-path: /opt/gcloud\n", ["/opt/gcloud"]),
         ("SrunProlog=/opt/p\nTaskProlog=/no\nPlugStackConfig = /opt/plugs.conf\n", ["/opt/p", "/opt/plugs.conf"]),
         ("optional /opt/x.so a=/no\nrequired y.so\n# required /no.so\n", ["/opt/x.so"]),
         (
@@ -38,7 +56,8 @@ from rocdoctor.host.live.settings_code import code_of, named_code
 )
 def test_what_runs_is_named_and_nothing_else(text: str, places: list[str], tmp_path: Path) -> None:
     (tmp_path / "config").write_text(text)
-    assert list(code_of(str(tmp_path / "config"))) == [one.replace("HERE", str(tmp_path)) for one in places]
+    found = [one.replace(str(tmp_path), "HERE") for one in code_of(str(tmp_path / "config"))]
+    assert sorted(found) == sorted(places)
 
 
 def test_the_first_weak_place_is_the_reason(tmp_path: Path) -> None:
@@ -51,3 +70,12 @@ def test_the_first_weak_place_is_the_reason(tmp_path: Path) -> None:
 def test_what_cannot_be_read_names_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "waits")
     assert [*code_of(str(tmp_path / "waits")), *code_of(str(tmp_path / "gone"))] == []
+
+
+def test_what_included_settings_name_counts_too(tmp_path: Path) -> None:
+    (tmp_path / "more.d").mkdir()
+    (tmp_path / "config").write_text("Host *\n  Include more.d/*.conf\n")
+    (tmp_path / "more.d" / "a.conf").write_text("ProxyCommand /opt/p\nInclude last ../config\n")
+    (tmp_path / "last").write_text("KnownHostsCommand /opt/k\n")
+    found = list(code_of(str(tmp_path / "config")))
+    assert {"/opt/p", "/opt/k", str(tmp_path / "more.d" / "a.conf"), str(tmp_path / "more.d")} <= set(found)
