@@ -6,10 +6,7 @@ usually below /run/media/USER (storaged.org, org.freedesktop.UDisks2.Filesystem;
 there for itself has no nosuid unless root said so. Each subvolume of btrfs has a number of its own in ``st_dev``, and
 mountinfo has another one (bugzilla.redhat.com, 711881; read 2026-11-28).
 
-mount(8) lets users mount what fstab marks so, with nosuid unless it says suid: of ``user`` it notes who did, of
-``users``, ``owner`` and ``group`` nothing (util-linux/util-linux libmount/src/optmap.c and context_mount.c, read
-2026-11-28). It notes that behind the mount, and who started it can end it between the two (tried with util-linux 2.38,
-2026-11-28). Where nothing is noted, only what root does not mount at its start (``noauto``) is taken for a user's.
+What fstab lets users mount is told by fstab_users.py.
 """
 
 from __future__ import annotations
@@ -22,15 +19,21 @@ import stat
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TextIO, TypeAlias
 
+from rocdoctor.host.live.fstab_users import (
+    SOMEBODY,
+    Allowed,
+    AllowedMounts,
+    allowed_by_fstab,
+    backing_file,
+    exchangeable,
+    plain,
+)
 from rocdoctor.model.lazy_re import regex
 
 Place: TypeAlias = int | str | os.PathLike[str]
-_Allowed: TypeAlias = Mapping[str, tuple[int, str]]
-
-SOMEBODY = -1
+_NONE = AllowedMounts({}, {})
 _OF_DISKS = ("/media/", "/run/media/")
 _FUSE = regex(r"fuse(?:blk)?(?:\.|\Z)")
 # Kinds of file systems behind which stands a program or a network (Linux, fs/*; the names of their modules).
@@ -38,9 +41,7 @@ _SERVED = regex(
     r"(?:fuse(?:blk)?(?:\.|\Z)|nfs|cifs|smb|ceph|lustre|9p|virtiofs|gfs|ocfs|beegfs|gpfs|afs|autofs|orangefs|coda)"
 )
 _USER = regex(r"(?:\A|,)user_id=([0-9]{1,10})(?:,|\Z)")
-_ESCAPE = regex(r"\\([0-7]{3})")
 _LOGINS = ("cifs", "smb3", "smbfs")  # there user= may be the login at the server
-_FOR_USERS = frozenset(("user", "users", "owner", "group"))
 _MOST_SIGNS, _MOST_LINKS = 1 << 20, 40
 _NUMBER = regex(rb"^mnt_id:\s*([0-9]{1,19})$", re.MULTILINE)
 
@@ -52,6 +53,7 @@ class _Mount:
     point: str
     options: str
     kind: str
+    source: str
     of_kind: str
 
 
@@ -84,32 +86,18 @@ def _mounts(mountinfo: str) -> Iterator[_Mount]:
             continue
         major, _, minor = left[2].partition(":")
         if major.isdecimal() and minor.isdecimal():
-            yield _Mount(int(left[0]), os.makedev(int(major), int(minor)), _plain(left[4]), left[5], right[0], right[2])
+            yield _Mount(
+                int(left[0]),
+                os.makedev(int(major), int(minor)),
+                plain(left[4]),
+                left[5],
+                right[0],
+                plain(right[1]),
+                right[2],
+            )
 
 
-def allowed_by_fstab(utab: str, fstab: str) -> dict[str, tuple[int, str]]:
-    """Mount points that a user mounted as fstab allows: which user, and an option that such a mount has ("" for none).
-
-    ``SOMEBODY`` where it is not told; then root's own mount at this place tells itself apart by that option.
-    """
-    found: dict[str, tuple[int, str]] = {}
-    for line in fstab.split("\n"):
-        words = line.split()
-        options = words[3].split(",") if len(words) > 3 and not line.lstrip().startswith("#") else ()
-        if "noauto" in options and _FOR_USERS.intersection(options):
-            found[_plain(words[1]).rstrip("/")] = SOMEBODY, "" if "suid" in options else "nosuid"
-    for line in utab.split("\n"):
-        fields = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
-        options, target = fields.get("OPTS", "").split(","), _plain(fields.get("TARGET", ""))
-        name = next((one[5:] for one in options if one.startswith("user=")), "")
-        if name and target:
-            found[target] = _uid_of(name), ""
-        elif "user" in options:  # without a name: by root
-            found.pop(target, None)
-    return found
-
-
-def _at_points(allowed: _Allowed, points: Mapping[str, str]) -> _Allowed:
+def _at_points(allowed: Mapping[str, Allowed], points: Mapping[str, str]) -> dict[str, Allowed]:
     """The same, with the place that links in fstab lead to; ``points``: kinds of file systems by their mount points."""
     found = dict(allowed)
     for point, how in allowed.items():
@@ -146,28 +134,16 @@ def _led_to(path: str, points: Mapping[str, str]) -> str | None:
     return done
 
 
-def _uid_of(name: str) -> int:
-    try:
-        import pwd
-
-        return pwd.getpwnam(name).pw_uid
-    except (ImportError, KeyError, ValueError):
-        return SOMEBODY
-
-
-def _plain(path: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), path)
-
-
-def mounted_by_users(mountinfo: str, allowed: _Allowed = MappingProxyType({})) -> dict[int, int]:
+def mounted_by_users(mountinfo: str, allowed: AllowedMounts = _NONE, devices: str = "/sys/dev/block") -> dict[int, int]:
     """Device numbers of such file systems: the user who mounted one, ``SOMEBODY`` where it is not told.
 
     What the root folder is on is left out: there is nothing beyond it that could be kept from anybody. ``allowed``: of
-    ``allowed_by_fstab``.
+    ``allowed_by_fstab``; ``devices``: what the kernel tells of block devices.
     """
     found: dict[int, int] = {}
     mounts = list(_mounts(mountinfo))
-    allowed = _at_points(allowed, {one.point: one.kind for one in mounts})
+    kinds = {one.point: one.kind for one in mounts}
+    points = _at_points(allowed.points, kinds)
     for one in mounts:
         user = _USER.search(one.of_kind) if _FUSE.match(one.kind) else None
         if one.point == "/":
@@ -176,14 +152,20 @@ def mounted_by_users(mountinfo: str, allowed: _Allowed = MappingProxyType({})) -
             found.setdefault(one.device, int(user[1]))
         elif one.point.startswith(_OF_DISKS) and "nosuid" in one.options.split(","):
             found.setdefault(one.device, SOMEBODY)
-        elif one.point in allowed:
-            user_of, option = allowed[one.point]
-            if option in one.options.split(",") or (not option and one.kind not in _LOGINS):
-                found.setdefault(one.device, user_of)
+        elif (how := points.get(one.point) or _by_source(one, allowed, devices)) is not None:
+            marked = how.option in one.options.split(",") or (not how.option and one.kind not in _LOGINS)
+            if marked and (not how.movable or exchangeable(one.device, lambda path: may_hang(path, kinds), devices)):
+                found.setdefault(one.device, how.user)
     return {device: user for device, user in found.items() if user}
 
 
-def _table(mountinfo: str, allowed: _Allowed) -> _Table:
+def _by_source(mount: _Mount, allowed: AllowedMounts, devices: str) -> Allowed | None:
+    if not allowed.sources:
+        return None
+    return allowed.sources.get(mount.source) or allowed.sources.get(backing_file(mount.device, devices))
+
+
+def _table(mountinfo: str, allowed: AllowedMounts = _NONE) -> _Table:
     users = mounted_by_users(mountinfo, allowed)
     if not users:
         return _Table({}, {}, {})
@@ -205,7 +187,7 @@ class UserMounts:
         self._lock = threading.Lock()
         self._stream: TextIO | None = None
         self._of = 0
-        self._told = _table("", {})
+        self._told = _table("")
 
     def user(self, status: os.stat_result, place: Place) -> int | None:
         """Who mounted the file system that a file is on; None for root, or for none of these.

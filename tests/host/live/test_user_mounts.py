@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.user_mounts import SOMEBODY, UserMounts, allowed_by_fstab, may_hang, mounted_by_users
+from rocdoctor.host.live.fstab_users import SOMEBODY, allowed_by_fstab
+from rocdoctor.host.live.user_mounts import UserMounts, may_hang, mounted_by_users
 
 _LINES = """\
 21 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw
@@ -51,7 +52,7 @@ def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) 
     pwd = pytest.importorskip("pwd")
     monkeypatch.setattr(pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 1004, 1, "", "/", "/")))
     allowed = allowed_by_fstab(_UTAB, _FSTAB)
-    assert {point: user for point, (user, _) in allowed.items()} == {
+    assert {point: how.user for point, how in allowed.points.items() if not how.movable} == {
         "/mnt/stick": SOMEBODY,
         "/mnt/own disk": SOMEBODY,
         "/mnt/image": 1004,
@@ -71,11 +72,67 @@ def test_what_fstab_lets_users_mount_is_theirs(monkeypatch: pytest.MonkeyPatch) 
             ]
         )
     )
-    found = mounted_by_users(lines, allowed)
+    found = mounted_by_users(lines, allowed, "/nonexistent")
     share = "60 21 0:60 / /mnt/image rw,relatime - cifs //s/x rw\n"
     assert mounted_by_users(share, allowed) == {}, "mounted by root, with the login at the server"
     somebody = [os.makedev(8, at) for at in (0, 2, 6)]
     assert found == {**dict.fromkeys(somebody, SOMEBODY), os.makedev(8, 3): 1004}
+
+
+def _sysfs(folder: Path, number: str, place: str, **told: str) -> str:
+    """What the kernel tells of a block device; ``told``: text by file, a slash as two underscores."""
+    real = folder / place
+    for name, text in told.items():
+        path = real / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    real.mkdir(parents=True, exist_ok=True)
+    (folder / "block").mkdir(exist_ok=True)
+    (folder / "block" / number).symlink_to(real)
+    return str(folder / "block")
+
+
+def test_what_root_mounts_too_is_a_users_where_users_can_exchange_it(tmp_path: Path) -> None:
+    image = tmp_path / "image"
+    image.touch()
+    image.chmod(0o666)
+    for number, place, told in (
+        ("8:1", "pci/usb3/3-1/sda/sda1", {}),
+        ("8:2", "pci/host1/sdb", {"removable": "0"}),
+        ("8:3", "pci/host2/sdc", {"removable": "1"}),
+        ("7:1", "virtual/loop1", {"loop__backing_file": str(image)}),
+        ("7:2", "virtual/loop2", {"loop__backing_file": "/etc/passwd"}),
+        ("179:1", "mmc/mmc0:1/block/mmcblk0/mmcblk0p1", {"../../../type": "SD"}),
+        ("253:1", "virtual/dm-1", {}),
+    ):
+        devices = _sysfs(tmp_path, number, place, **told)
+    (tmp_path / "virtual/dm-1/slaves").mkdir()
+    (tmp_path / "virtual/dm-1/slaves/sda1").symlink_to(tmp_path / "pci/usb3/3-1/sda/sda1")
+    numbers = [tuple(map(int, one.name.split(":"))) for one in Path(devices).iterdir()]
+    lines = "".join(
+        f"5{at} 21 {one[0]}:{one[1]} / /m/{one[0]}-{one[1]} rw,nosuid - ext4 d rw\n" for at, one in enumerate(numbers)
+    )
+    fstab = "".join(f"d /m/{one[0]}-{one[1]} ext4 users 0 0\n" for one in numbers)
+    found = mounted_by_users(lines, allowed_by_fstab("", fstab), devices)
+    theirs = [(8, 1), (8, 3), (7, 1), (179, 1), (253, 1)]
+    assert found == {os.makedev(*one): SOMEBODY for one in theirs}
+    assert mounted_by_users(lines.replace(",nosuid", ""), allowed_by_fstab("", fstab), devices) == {}
+
+
+def test_a_mount_counts_by_its_source_when_its_link_leads_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "by-label").mkdir()
+    (tmp_path / "by-label" / "my\\x20disk").symlink_to("/dev/sdq1")
+    devices = _sysfs(tmp_path, "7:9", "virtual/loop9", loop__backing_file="/srv/img")
+    lines = (
+        "50 21 8:9 / /opt/a rw,nosuid - ext4 /dev/sdq1 rw\n51 21 7:9 / /opt/b rw,nosuid - ext4 /dev/loop9 rw\n"
+        "52 21 8:8 / /opt/c rw,nosuid - ext4 /dev/sdr1 rw\n"
+    )
+    fstab = (
+        'LABEL="my\\040disk" /home/u/a ext4 noauto,users\n/srv/img /home/u/b ext4 loop,noauto,users\n'
+        "/dev/sdr1 /home/u/c ext4 noauto,users\n/dev/sdr1 /opt/c ext4 nosuid\n"
+    )
+    found = mounted_by_users(lines, allowed_by_fstab("", fstab, str(tmp_path)), devices)
+    assert found == dict.fromkeys((os.makedev(8, 9), os.makedev(7, 9)), SOMEBODY)
 
 
 def test_who_mounted_is_read_with_the_mounts(tmp_path: Path) -> None:
