@@ -23,6 +23,8 @@ _WORD = regex(
     r"[ \t,]{0,20}(?:(?P<q>[\"'`])(?P<s>[^\"'`\n]{0,2000})(?P=q)|(?P<p>[^\s\"'`|;&<]{1,60}[=:])(?P<r>[\"'])"
     r"(?P<t>[^\"'\n]{0,2000})(?P=r)|(?P<b>[^\s\"'`|;&<]{1,2000}))[)\]]?(?=[ \t,|;&)\]<\r\n\"'`]|\Z)"
 )
+# A password in whose words a name of one stands; names of variables and of fields have no digits between such letters.
+_MIXED = regex(r"(?=[A-Za-z]*[a-z])(?=[A-Za-z]*[A-Z])[A-Za-z]{4,40}[0-9]{1,8}[!.?]?")
 _HERE = regex(r"[ \t]{0,8}<<<[ \t]{0,8}")
 _SAYS = regex(r"(?:(?<![\w-])(?:echo|printf|yes)[ \t]{1,8}(?:-[neE]{1,3}[ \t]{1,8}){0,2})")
 _PIPE = regex(r"\|[ \t]{0,8}(?:sudo[ \t]{1,8}(?:-\w{1,8}[ \t]{1,8}){0,3})?\Z")
@@ -83,7 +85,7 @@ def _masked(rule: CommandRule, text: str, words: list[str], tables: MaskingTable
             value = line[start:end]
             if first + start < position or _NOTHING.fullmatch(value) or "masked-" in value or value in tables.inert:
                 continue
-            if harmless(value) and not value.isdigit() and not value.islower():
+            if harmless(value) and not value.isdigit() and not value.islower() and not _MIXED.fullmatch(value):
                 continue
             note("password-argument", value)
             out.append(text[position : first + start] + TOKEN)

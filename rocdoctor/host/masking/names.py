@@ -26,6 +26,7 @@ from rocdoctor.host.masking.paths import is_known, is_public, mask_hosts, mask_p
 from rocdoctor.host.masking.prompted import mask_prompted
 from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
 from rocdoctor.host.masking.shown import mask_shown
+from rocdoctor.host.masking.signed import mask_signed
 from rocdoctor.model.lazy_re import regex
 
 # Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
@@ -145,6 +146,7 @@ class Names:
                 text = pattern.sub(lambda m: m["k"] + self._found_user(m["s"]), text)
         if "ssid" in low:
             text = SSID.sub(self._ssid, text)
+        text = mask_signed(text, low, self._words)
         if "@" in text:
             text = USER_AT_HOST.sub(self._at, text)
             text = SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)

@@ -13,6 +13,16 @@ _NAME = "Jadwiga Kowalczyk"
 _HOST = "bor" + "suk17"
 
 LINES: tuple[tuple[str, str], ...] = (
+    (f"ipmitool -I lanplus -H 10.0.0.9 -U u -f /dev/stdin power on <<< {_WORD}", _WORD),
+    ("cryptsetup luksOpen /dev/sda2 c <<< " + "MyPass" + "phrase9", "MyPass" + "phrase9"),
+    (f"my name is {_NAME} and my GPU hangs", _NAME),
+    (f"I am {_NAME} from Gdansk", _NAME),
+    (f"Discord: {_USER}#4411", _USER),
+    (f"Telegram: @{_USER}", _USER),
+    (f"gcloud config set project {_USER}-lab", _USER),
+    (f"AWS_PROFILE={_USER}", _USER),
+    (f"Last login: Fri Nov 28 09:00:00 2026 from {_HOST}.home", _HOST),
+    (f"no crontab for {_USER}", _USER),
     (f"tmate: web session: https://tmate.io/t/{_TOKEN}", _TOKEN),
     (f"ilorest login 10.0.0.9 -u admin -p {_LETTERS}", _LETTERS),
     (f'type=EXECVE msg=audit(17.1:12): argc=4 a0="curl" a1="-u" a2="u:{_LETTERS}" a3="http://h"', _LETTERS),
@@ -46,6 +56,9 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"  12345 0.55500 train      {_USER}      r     11/24/2025 10:20:30 gpu.q@c1       8", _USER),
 )
 BLOCKS: tuple[tuple[str, str], ...] = (
+    (f"It hangs.\n\nBest regards,\n{_NAME}\n", _NAME),
+    (f"> Viele Gr\u00fc\u00dfe\n>\n> J. {_NAME.split()[1]}\n> Inst", _NAME.split()[1]),
+    (f"Thanks,\n{_NAME}", _NAME),
     (f"password:\n{_LETTERS}", _LETTERS),
     (f"username:\nadmin\npassword:\n{_LETTERS}\nhost:\nx", _LETTERS),
     (f"Password:\n\n  {_LETTERS}\n\nthen run it", _LETTERS),
@@ -54,6 +67,13 @@ BLOCKS: tuple[tuple[str, str], ...] = (
     ("Passphrase:\nvelvet harbour anchor lamp\nPort:\n22", "velvet harbour anchor lamp"),
 )
 CONTROLS: tuple[str, ...] = (
+    "ssh: connect to host port 22: Connection refused",
+    "my name is not in the group video",
+    "I am Running Ubuntu, kernel 6.8",
+    "signal: 9, Signal: Segmentation fault",
+    "echo sdr | ipmitool shell",
+    "cryptsetup luksOpen /dev/sda2 c <<< $LUKS_PASSPHRASE",
+    "aws s3 ls --profile default",
     "Owner: team",
     "owner: ML Platform",
     '"owner": "infra"',
@@ -87,6 +107,9 @@ CONTROLS: tuple[str, ...] = (
     "while mounting /dev/sda1",
 )
 CONTROL_BLOCKS: tuple[str, ...] = (
+    "Thanks,\nSystem Information\nOS: Ubuntu",
+    "Kind regards,\nThe ROCm Team\n",
+    "the kernel regards\nGPU 0 as lost",
     "Password:\nPermission denied, please try again.",
     "Password:\naccess denied",
     "Password:\nlogin shell changed",

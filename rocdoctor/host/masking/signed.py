@@ -1,0 +1,45 @@
+"""Names below a greeting: who wrote a letter signs it on a line of its own.
+
+Pure: text in, text out; every line stays at its place. Only words that begin with a capital are taken for a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rocdoctor.model.lazy_re import regex
+
+# What ends a letter and nothing else. Behind mere thanks a heading may come: there a comma and two words are wanted.
+_GREETINGS = (
+    *("regards", "sincerely", "cheers", "best wishes"),
+    *("viele gr", "liebe gr", "mit freundlichen", "cordialement"),
+)
+_WORD = r"[^\W\d_a-z][\w'\u2019-]{1,40}"
+_NAME = rf"(?-i:(?:[^\W\d_a-z]\. ){{0,2}}{_WORD}(?: [^\W\d_]\.| {_WORD}){{0,3}})"
+_SIGNED = regex(
+    r"(?im)(?P<k>^[ \t>]{0,8}(?:(?:(?:with )?(?:kind|best|warm|many)(?:est)? )?regards|(?:yours )?sincerely(?: yours)?"
+    r"|cheers|best wishes|(?:viele|liebe|freundliche|mit freundlichen) gr(?:\u00fc|ue)(?:\u00df|ss)en?|cordialement)"
+    r"[,.!]?[ \t\r]{0,4}\n(?:[ \t>]{0,8}\r?\n)?[ \t>]{0,8}[-\u2013]{0,2}[ ]?)"
+    rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}(?:\n|\Z))"
+)
+_THANKED = regex(
+    r"(?im)(?P<k>^[ \t>]{0,8}(?:(?:many )?thanks|thank you)(?: in advance| a lot| so much)?,[ \t\r]{0,4}\n[ \t>]{0,8})"
+    rf"(?P<s>(?-i:{_WORD} {_WORD}))(?=[ \t\r]{{0,4}}\n?\Z)"
+)
+# Who signs and is nobody in particular, and what stands below a greeting without being a name.
+_NOBODY = regex(
+    r"(?i)\b(?:teams?|group|support|inc|gmbh|ltd|llc|rocm|amd|nvidia|ubuntu|linux|system|environment|info\w*)\b"
+)
+
+
+def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
+    """The text with such names replaced; ``low`` is the text in lower case."""
+    if any(one in low for one in _GREETINGS):
+        text = _SIGNED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
+    if "thank" in low:
+        text = _THANKED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
+    return text
+
+
+def _replaced(before: str, name: str, named: Callable[[str], str]) -> str:
+    return before + (name if _NOBODY.search(name) else named(name))
