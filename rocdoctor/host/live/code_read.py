@@ -121,6 +121,8 @@ class CodeReader:
 
     def _named_by(self, settings: str, deep: int) -> Iterator[str | Weakness]:
         """The code that settings name, what its programs read in turn, and what settings that are programs read."""
+        if weaknesses(settings, missing_ok=True):  # others choose what it names, and how long that keeps us
+            return
         for one in dict.fromkeys((settings, *code_of(settings))):
             yield one
             if is_program(one) and deep < _MOST_DEEP:

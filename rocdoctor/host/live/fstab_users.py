@@ -6,8 +6,8 @@ mount(8) lets users mount what fstab marks so, with nosuid unless it says suid: 
 2026-11-28). Where nothing is noted, what root does not mount at its start (``noauto``) is taken for a user's.
 
 The rest users may unmount and mount again, from the same source: it is theirs where they can exchange what that holds,
-a removable disk (``removable``: Documentation/ABI/testing/sysfs-devices-removable of torvalds/linux, read 2026-11-28) or
-a file of theirs behind a loop device. A mount point in a folder of a user may be a link that leads elsewhere by now: so
+a removable disk (Documentation/ABI/testing/sysfs-devices-removable of torvalds/linux, read 2026-11-28) or a file of
+theirs behind a loop device. A mount point in a folder of a user may be a link that leads elsewhere by now: so
 the source counts as well, unless fstab lets root alone mount it at another place.
 """
 

@@ -80,7 +80,7 @@ def code_of(path: str) -> Iterator[str]:
             for place, found in _included(one, path, version):
                 fresh = [each for each in found if each not in files][: _MOST_FILES - len(files)]
                 files.update(fresh)
-                todo += fresh
+                todo += [each for each in fresh if not weak(each)]  # else that is reason enough, and others choose it
                 places += [place, *found]
             yield from (place for place in dict.fromkeys(places) if place not in told)
             told.update(places)
