@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from rocdoctor.host.live.user_mounts import SOMEBODY, Place, UserMounts
+from rocdoctor.host.live.fstab_users import SOMEBODY
+from rocdoctor.host.live.user_mounts import Place, UserMounts
 
 _ROOT = frozenset((0,))
 _MAX_LINKS = 40

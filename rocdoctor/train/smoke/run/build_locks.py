@@ -14,6 +14,9 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
+from rocdoctor.host.live.patience import within
+
+_PATIENCE_S = 1.0  # the cache may lie on a server that is gone; the run's deadline holds all the same
 _VARIABLE, _BELOW_CACHES = "TORCH_EXTENSIONS_DIR", "torch_extensions"
 _NAME = "lock"
 _DEPTHS = (f"*/{_NAME}", f"*/*/{_NAME}")  # with and without a folder for each Python and kind of GPU
@@ -29,18 +32,30 @@ class BuildLocks:
         self._root = Path(variables.get(_VARIABLE) or os.path.join(caches, _BELOW_CACHES))
         self._ours = ours
         self._seen: dict[_File, Path] = {}
+        self._silent = False
         self.released: list[Path] = []
 
     def look(self) -> None:
         """Note which locks the processes of the run have open now; without any lock that costs next to nothing."""
+        self._within(self._look)
+
+    def release(self) -> None:
+        """Remove those that were noted and are still there, once no process has them open."""
+        self._within(self._release)
+
+    def _within(self, work: Callable[[], None]) -> None:
+        """Nothing more is asked of a cache that did not answer once."""
+        if not self._silent:
+            self._silent = not within(_PATIENCE_S, work)
+
+    def _look(self) -> None:
         there = dict(self._files())
         if not there.keys() - self._seen.keys():
             return
         for pid in self._ours():
             self._seen.update({one: there[one] for one in _open_files(pid) & there.keys()})
 
-    def release(self) -> None:
-        """Remove those that were noted and are still there, once no process has them open."""
+    def _release(self) -> None:
         with contextlib.suppress(OSError):
             left = {one: path for one, path in self._files() if one in self._seen}
             for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if left else ():

@@ -10,7 +10,10 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
+
+from rocdoctor.host.live.patience import within
 
 # Variable, and the folder below the home where it is not set. ROCm/MIOpen docs/conceptual/cache.rst and perfdb.rst;
 # triton-lang/triton python/triton/knobs.py; comgr's comgr-env.h (below $XDG_CACHE_HOME where that is set); all read
@@ -25,6 +28,7 @@ _CACHES = (
 # Files come all the time while kernels are compiled: when the last came long ago, something else is waited for.
 _RECENT_SHARE = 1 / 3
 _MOST_FILES = 20_000
+_PATIENCE_S = 1.0
 
 
 def compiling(variables: Mapping[str, str], began_s: float, limit_s: float, now_s: float | None = None) -> str:
@@ -32,7 +36,10 @@ def compiling(variables: Mapping[str, str], began_s: float, limit_s: float, now_
     now_s = time.time() if now_s is None else now_s
     since_s = max(began_s, now_s - max(1.0, limit_s * _RECENT_SHARE))
     for folder in _folders(variables):
-        count = sum(1 for time_s in _times(folder) if since_s <= time_s <= now_s + 1.0)
+        found = within(_PATIENCE_S, partial(_written, folder, since_s, now_s + 1.0))
+        if not found:
+            break  # it may lie on a server that is gone, and the others with it
+        count = found[0]
         if count:
             files = "1 file" if count == 1 else f"{count} files"
             return (
@@ -49,6 +56,10 @@ def _folders(variables: Mapping[str, str]) -> Iterator[Path]:
             yield Path(variables[name])
         elif home and below:
             yield Path(home) / below
+
+
+def _written(folder: Path, first_s: float, last_s: float) -> int:
+    return sum(1 for time_s in _times(folder) if first_s <= time_s <= last_s)
 
 
 def _times(folder: Path) -> Iterator[float]:

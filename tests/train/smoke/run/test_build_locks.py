@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run import build_locks
+from rocdoctor.train.smoke.run import build_locks, kernel_caches
 from rocdoctor.train.smoke.run.build_locks import BuildLocks, still_building
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 
@@ -46,6 +47,31 @@ def test_no_lock_is_looked_for_where_there_is_none(tmp_path: Path, monkeypatch: 
     (tmp_path / ".cache" / "torch_extensions" / "shm" / "lock").touch()
     BuildLocks({}, lambda: asked).look()  # no home folder is no working directory
     assert asked == []
+
+
+def test_a_cache_that_gives_no_answer_holds_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a server that is gone: the deadline of the run holds, and it is asked once."""
+    hung, asked = threading.Event(), []
+
+    def files(_: object) -> list[object]:
+        asked.append(1)
+        hung.wait(60.0)
+        return []
+
+    monkeypatch.setattr(BuildLocks, "_files", files)
+    monkeypatch.setattr(kernel_caches, "_times", files)
+    for module in (build_locks, kernel_caches):
+        monkeypatch.setattr(module, "_PATIENCE_S", 0.01)
+    try:
+        locks = BuildLocks({"HOME": str(tmp_path)}, list)
+        locks.look()
+        locks.look()
+        locks.release()
+        assert kernel_caches.compiling({"HOME": str(tmp_path)}, 0.0, 1.0) == ""
+        assert len(asked) == 2
+        assert not hung.is_set()
+    finally:
+        hung.set()
 
 
 def test_a_deadline_that_passed_while_an_extension_was_built_is_nobodys_fault() -> None:
