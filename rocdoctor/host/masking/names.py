@@ -38,6 +38,7 @@ _SHAPED = regex(
 _TOKEN = regex(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
 
 _MOST_NAMES = 2000
+_MOST_PARTS = 3  # of the name of a person
 _FEW_NAMES = 40
 _WORD = regex(r"[a-z0-9]+")
 _PLACED = regex(r"(?<![^+(])[A-Za-z][\w.-]{0,100}")  # hosts in "a/0*8+b/0*8", "(a:ncpus=8)+(b:ncpus=8)"
@@ -74,6 +75,7 @@ class Names:
             "user": self._found_user,
             "hosts": self._found_hosts,
             "words": self._words,
+            "fullname": self._full_name,
             "person": lambda value: value if value.lower() in self._folders else self._found_user(value),
             "account": self._account,
             "placed": lambda value: _PLACED.sub(lambda match: self._found_host(match.group()), value),
@@ -146,7 +148,7 @@ class Names:
                 text = pattern.sub(lambda m: m["k"] + self._found_user(m["s"]), text)
         if "ssid" in low:
             text = SSID.sub(self._ssid, text)
-        text = mask_signed(text, low, self._words)
+        text = mask_signed(text, low, self._full_name)
         if "@" in text:
             text = USER_AT_HOST.sub(self._at, text)
             text = SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
@@ -318,6 +320,14 @@ class Names:
         if not name or _TOKEN.fullmatch(name) or name.lower() in KEPT_USERS or name.lower() in self._services:
             return value
         return value.replace(name, self._user_token(name))
+
+    def _full_name(self, value: str) -> str:
+        """The name that somebody goes by, as a whole; from here on it is masked wherever it stands."""
+        parts = value.strip(" \t\"'").lower().split(" ")
+        formed = 2 <= len(parts) <= _MOST_PARTS and all(len(one) > 1 and one.isalpha() for one in parts)
+        if formed and not any(one in self._folders or one in self._accounts or one in self._services for one in parts):
+            self._add(" ".join(parts), "user")
+        return self._words(value)
 
     def _account(self, value: str) -> str:
         """An account of a public service, unless everybody knows it; it need not be a name of this machine."""

@@ -56,6 +56,8 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"  12345 0.55500 train      {_USER}      r     11/24/2025 10:20:30 gpu.q@c1       8", _USER),
 )
 BLOCKS: tuple[tuple[str, str], ...] = (
+    (f"{_NAME} wrote this down\nAuthor: {_NAME} <a@b.example>\nand {_NAME} again", _NAME),
+    (f'From: "{_NAME}" <a@b.example>\nas {_NAME} said', _NAME),
     (f"It hangs.\n\nBest regards,\n{_NAME}\n", _NAME),
     (f"> Viele Gr\u00fc\u00dfe\n>\n> J. {_NAME.split()[1]}\n> Inst", _NAME.split()[1]),
     (f"Thanks,\n{_NAME}", _NAME),
