@@ -21,6 +21,7 @@ from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import ShownCells, changed_only, erases_in_colour
 from rocdoctor.tui.config import ACTIONS, ANSI, Config, config_file, light_background, theme_named, theme_names
+from rocdoctor.tui.kept_rules import KeptRules
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
@@ -91,6 +92,7 @@ class RocdoctorApp(Session):
     def __init__(self, host: Host, again: Callable[[], Host] | None = None, config: Config | None = None) -> None:
         """``again`` opens the host anew, for a second look at a machine; without it the same host is judged again."""
         super().__init__()
+        self.stylesheet = KeptRules(variables=self.get_css_variables())
         self.host = host
         self.config = config or Config()
         self.drawn = False

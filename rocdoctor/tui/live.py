@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from rocdoctor.collect.gpus.same_answers import SameAnswers
 from rocdoctor.host.base import Answer, Host, same_answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.tui.look import SLOW, Again, Look, examine, setup_plan
 
 if TYPE_CHECKING:
+    from rocdoctor.collect.gpus.same_answers import SameAnswers
     from rocdoctor.model.finding import Diagnosis, Verdict
     from rocdoctor.repair.setup.plan import SetupPlan
 
@@ -26,7 +27,6 @@ _PASSING = regex(
     r"/hwmon\d+/\w+_(?:input|average)$|/(?:gpu_busy_percent|gpu_metrics|mem_info_\w+_used|pp_dpm_\w+|scaling_cur_freq)$"
     r"|/proc/(?:uptime|loadavg|meminfo|self/status|pressure/\w+)$|/node\d+/meminfo$|^holders "
 )
-_GPUS = SameAnswers()
 _QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well
 
 
@@ -35,6 +35,14 @@ class KeptHost(OverlayHost):
 
     def prefetch(self, questions: Iterable[str]) -> None:
         self.inner.prefetch(one for one in questions if one not in self.answers and not _slow(one))
+
+
+@cache
+def _gpus() -> SameAnswers:
+    """What was read of GPUs; loaded behind the first frame, which all that collects would hold up."""
+    from rocdoctor.collect.gpus.same_answers import SameAnswers
+
+    return SameAnswers()
 
 
 def _slow(question: str) -> bool:
@@ -80,7 +88,7 @@ def look_again(host: Host, smoke: str, cancelled: Callable[[], bool], before: Lo
         same = _sensors_alone(_recorded(_behind(host)[0]), _recorded(_behind(asked)[0]))
         return before.setup if same and same_verdicts(before.diagnosis, diagnosis) else setup_plan(diagnosis)
 
-    examine(asked, looks.append, cancelled, smoke, Again(_GPUS, setup))
+    examine(asked, looks.append, cancelled, smoke, Again(_gpus(), setup))
     return asked, looks[-1]
 
 

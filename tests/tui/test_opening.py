@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import pytest
-from textual.css.stylesheet import Stylesheet
+from textual.css import stylesheet
 from textual.pilot import Pilot
 
-from rocdoctor.tui import areas
+from rocdoctor.tui import areas, kept_rules
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.kept_rules import KeptRules
 from tests.tui.kit import driven, fixture_host
 from tools.docs.pictures import settled, svg
 
 
-def test_opening_a_screen_parses_no_rules_of_other_screens(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[str] = []
-    whole = Stylesheet.reparse
+def test_rules_are_parsed_once_for_a_theme_and_not_again_for_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[object] = []
+    again: list[str] = []
+    parse = stylesheet.parse
 
-    def reparse(self: Stylesheet) -> None:
-        parsed.append("all")
-        whole(self)
+    def one(scope: str, css: str, read_from: object, **named: Any) -> Any:
+        parsed.append((scope, read_from, named.get("tie_breaker")))
+        return parse(scope, css, read_from, **named)
+
+    monkeypatch.setattr(stylesheet, "parse", one)
+    monkeypatch.setattr(kept_rules, "_parsed", {})
 
     async def open_all(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        monkeypatch.setattr(Stylesheet, "reparse", reparse)
+        monkeypatch.setattr(KeptRules, "reparse", lambda self: again.append("all"))
         for area in AREAS:
             await app.action_area(area.module)
             await settled(app, pilot)
             assert app.current_mode == area.module
+        monkeypatch.undo()
 
     driven(fixture_host("recorded-cpu-vm"), open_all)
-    assert parsed == []
+    assert again == [], "opening a screen styles that screen alone"
+    assert len(parsed) > 20 and len(parsed) == len(set(parsed))
+
+
+def test_the_first_frame_waits_for_nothing_that_collects_or_judges() -> None:
+    names = ("cli.commands.tui", "service.evidence", "tui.app", "tui.overview.screen")
+    program = f"import sys, {', '.join(f'rocdoctor.{one}' for one in names)}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    heavy = ("rocdoctor.collect", "rocdoctor.judging", "rocdoctor.model.facts", "rocdoctor.report", "yaml")
+    assert "rocdoctor.tui.overview.screen" in loaded
+    assert [one for one in loaded if one.startswith(heavy)] == []
 
 
 def test_the_modules_of_all_screens_are_read_in_behind_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rocdoctor.model.facts.run import FlightOp, FlightRecord
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.json_values import flag, texts, whole
 from rocdoctor.parsers.formats.json_values import text as text_of
 from rocdoctor.parsers.formats.text import strip_ansi
+
+if TYPE_CHECKING:
+    from rocdoctor.model.facts.run import FlightOp, FlightRecord
 
 MAX_DUMPS = 4096
 MAX_ENTRIES = 50_000  # of one dump; the recorder keeps 2000 unless told otherwise
@@ -150,6 +152,8 @@ def _ranks(value: Any) -> tuple[int, ...]:
 
 
 def _dump(value: dict[str, Any], line: int, name: str | None) -> FlightRecord:
+    from rocdoctor.model.facts.run import FlightRecord  # opening any evidence would wait for all facts
+
     file = text_of(value.get("file")) or name
     rank = _whole(value.get("rank"))
     if rank is None and file is not None:
@@ -167,6 +171,8 @@ def _dump(value: dict[str, Any], line: int, name: str | None) -> FlightRecord:
 
 
 def _entry(value: Any) -> FlightOp | None:
+    from rocdoctor.model.facts.run import FlightOp
+
     if not isinstance(value, dict):
         return None
     name = text_of(value.get("profiling_name"))
