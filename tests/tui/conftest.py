@@ -9,6 +9,7 @@ from itertools import count
 import pytest
 
 from rocdoctor.tui import app, look
+from tests.tui.kit import examined
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +22,11 @@ def _day(monkeypatch: pytest.MonkeyPatch) -> None:
 def _no_look_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A live machine is looked at again when a test says so, also where the tests take long."""
     monkeypatch.setattr(app, "EVERY_S", 86_400.0)
+
+
+@pytest.fixture(autouse=True)
+def _fixtures_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "examine", examined)
 
 
 _EVERY = 8  # tests; an app leaves about 4 MiB
