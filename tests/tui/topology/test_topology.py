@@ -13,13 +13,13 @@ from rocdoctor.model.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.topology.drawn import Drawn
-from tests.tui.kit import SIZES, fixture_host, shown
+from tests.tui.kit import SIZES, fixture_host, shown, until
 from tests.tui.topology.topology_screen_kit import details, drawn, narrow_link, on_topology, page, selected
 
 # -- selection
 
 
-def test_the_arrows_go_from_gpu_to_gpu_and_the_details_follow() -> None:
+def test_the_arrows_go_from_gpu_to_gpu_to_both_ends_and_the_details_follow() -> None:
     async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         assert selected(shown(app)) == ["gpu 0"]
         assert "root port 0000:00:01.1 (1022:14ab)" in details(app)
@@ -30,28 +30,26 @@ def test_the_arrows_go_from_gpu_to_gpu_and_the_details_follow() -> None:
             assert f"gpu {number} (0000:" in shown(app)
         assert "root port 0000:e0:01.1 (1022:14ab)" in details(app)
         assert "gpu 0-6: XGMI, a direct link, weight 15" in details(app)
-        await pilot.press("up")
-        await pilot.pause()
-        assert selected(shown(app)) == ["gpu 6"]
-
-    on_topology(fixture_host("mi300x-8gpu"), go)
-
-
-def test_arrows_alone_reach_the_end_of_the_drawing_and_come_back() -> None:
-    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        for _ in range(40):
-            await pilot.press("down")
+        for _ in range(33):
+            page(app).action_go(1)
         await pilot.pause()
         assert "the higher, the slower" in shown(app)
         assert "gpu 7 (0000:ea:00.0)" in shown(app)
-        await pilot.press("up")
-        await pilot.pause()
-        assert selected(shown(app)) == ["gpu 7"]
-        for _ in range(20):
+        for number in (7, 6):  # the end of the drawing, then the GPU before
             await pilot.press("up")
+            await pilot.pause()
+            assert selected(shown(app)) == [f"gpu {number}"]
+        for _ in range(20):
+            page(app).action_go(-1)
         await pilot.pause()
         assert selected(shown(app)) == ["gpu 0"]
         assert "CPU AMD EPYC 9354" in shown(app)
+        await pilot.press("tab")  # to the details, which scroll
+        for _ in range(30):
+            await pilot.press("down")
+        await pilot.pause()
+        assert "HIP 0, torch 0, smi 0" in shown(app)
+        assert selected(shown(app)) == ["gpu 0"]
 
     on_topology(fixture_host("mi300x-8gpu"), go)
 
@@ -127,18 +125,6 @@ def test_a_machine_without_gpus_scrolls_with_the_arrows() -> None:
     on_topology(fixture_host("epyc-cpu-only"), go, (80, 16))
 
 
-def test_the_tab_key_scrolls_the_details() -> None:
-    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("tab")
-        for _ in range(30):
-            await pilot.press("down")
-        await pilot.pause()
-        assert "HIP 0, torch 0, smi 0" in shown(app)
-        assert selected(shown(app)) == ["gpu 0"]
-
-    on_topology(fixture_host("mi300x-8gpu"), go)
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_it_begins_with_the_gpu_that_has_a_fault(size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
@@ -183,73 +169,40 @@ def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look(
         await pilot.pause(0.1)
         assert "gpu 4 (0000:8a:00.0)" in shown(app)
         assert "root port 0000:80:01.1" in details(app)
+        await _other_evidence_starts_anew(app, pilot)
 
     on_topology(fixture_host("mi300x-8gpu"), go)
 
 
-def test_other_evidence_starts_anew() -> None:
-    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("down", "down", "down")
-        app.open(fixture_host("h100-8gpu"))
-        for _ in range(500):
-            await pilot.pause(0.02)
-            if "H100" in shown(app):
-                break
-        await pilot.pause(0.1)
-        assert selected(shown(app)) == ["gpu 0"]
-        assert "CPU Intel(R) Xeon(R)" in shown(app)
-        assert "8086:352a" in details(app)
-        app.open(fixture_host("recorded-cpu-vm"))
-        for _ in range(500):
-            await pilot.pause(0.02)
-            if "No GPU" in shown(app):
-                break
-        assert "0000:1b:00.0" not in shown(app)
-        assert not page(app).query_one("#details").display
-
-    on_topology(fixture_host("mi300x-8gpu"), go)
+async def _other_evidence_starts_anew(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+    app.open(fixture_host("h100-8gpu"))
+    await until(pilot, lambda: "H100" in shown(app))
+    assert selected(shown(app)) == ["gpu 0"]
+    assert "CPU Intel(R) Xeon(R)" in shown(app)
+    assert "8086:352a" in details(app)
+    app.open(fixture_host("recorded-cpu-vm"))
+    await until(pilot, lambda: "No GPU" in shown(app))
+    assert "0000:1b:00.0" not in shown(app)
+    assert not page(app).query_one("#details").display
 
 
-def test_other_evidence_that_was_opened_elsewhere_starts_anew() -> None:
+def test_other_evidence_that_was_opened_elsewhere_starts_anew_and_each_state_is_said() -> None:
     async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", "down", "down", "down", "down")
         await pilot.press("1")
         app.open(fixture_host("h100-8gpu"))
-        await pilot.pause()
-        for _ in range(500):
-            await pilot.pause(0.02)
-            if not app.look.busy:
-                break
+        await until(pilot, lambda: not app.look.busy)
         await pilot.press("3")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: "CPU Intel(R) Xeon(R)" in shown(app))
         assert selected(shown(app)) == ["gpu 0"]
-        assert "CPU Intel(R) Xeon(R)" in shown(app)
+        app.host = fixture_host("mi300x-8gpu")
+        app.look = Look()
+        await until(pilot, lambda: "Looking ..." in shown(app))
+        assert "0000:1b:00.0" not in shown(app)
+        app.look = Look("failed", problem="ValueError: [b]odd[/b]")
+        await until(pilot, lambda: "rocdoctor itself failed: ValueError: [b]odd[/b]" in shown(app))
+        app.look = Look("done", Diagnosis(Machine(), (), ()))
+        await until(pilot, lambda: "NUMA nodes: not in this evidence" in shown(app))
+        assert "0000:0a:00.0" not in shown(app) and "0000:1b:00.0" not in shown(app)
 
     on_topology(fixture_host("mi300x-8gpu"), go)
-
-
-def test_it_says_that_it_looks_and_that_the_looking_failed() -> None:
-    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
-        app.host = fixture_host("h100-8gpu")
-        app.look = Look()
-        await pilot.pause(0.1)
-        asking = shown(app)
-        app.look = Look("failed", problem="ValueError: [b]odd[/b]")
-        await pilot.pause(0.1)
-        return asking, shown(app)
-
-    asking, failed = on_topology(fixture_host("mi300x-8gpu"), go)
-    assert "Looking ..." in asking
-    assert "0000:0a:00.0" not in asking
-    assert "rocdoctor itself failed: ValueError: [b]odd[/b]" in failed
-
-
-def test_an_empty_machine_is_shown() -> None:
-    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
-        app.look = Look("done", Diagnosis(Machine(), (), ()))
-        await pilot.pause(0.1)
-        return shown(app)
-
-    text = on_topology(fixture_host("mi300x-8gpu"), go)
-    assert "NUMA nodes: not in this evidence" in text
-    assert "0000:0a:00.0" not in text
