@@ -27,8 +27,28 @@ def _driven(drive: Any, size: tuple[int, int] = (80, 24)) -> Any:
     return driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, size)
 
 
-def test_ctrl_c_says_how_to_leave_and_leaves_at_the_second_press(said: list[str]) -> None:
+def test_enter_opens_escape_leads_back_copying_says_what_happened_and_leaving_takes_two_presses(
+    said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suspended: list[str] = []
+    monkeypatch.setattr(RocdoctorApp, "action_suspend_process", lambda self: suspended.append("suspended"))
+
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[bool, bool]:
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, FindingsPage))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.current_mode == "overview")
+        monkeypatch.setattr(RocdoctorApp, "is_headless", False)
+        for taken in ("tmux", ""):
+            monkeypatch.setattr(clipboard, "put", lambda text, taken=taken: taken)
+            app.copy("rocminfo", "rocminfo")
+            await until(pilot, lambda: app._copying is not None and not app._copying.running)
+        monkeypatch.setattr(RocdoctorApp, "is_headless", True)
+        taken, sent = said
+        assert taken == "copied rocminfo (tmux)"
+        assert sent.startswith("sent rocminfo to the terminal")
+        await pilot.press("7", "ctrl+z")
+        await until(pilot, lambda: bool(suspended))
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "ctrl+c again leaves" in " ".join(said))
         stays = app.is_running
@@ -86,32 +106,19 @@ def test_j_and_k_move_as_the_arrows_do_on_every_list() -> None:
     assert _driven(drive) == []
 
 
-@pytest.mark.parametrize("size", [(120, 15), (50, 10)])
-def test_the_smallest_terminal_has_what_is_wrong_and_what_to_do(size: tuple[int, int]) -> None:
-    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
-        return shown(app)
-
-    text = _driven(drive, size)
-    words = " ".join(text.split())
-    assert "WHAT IS WRONG gpu 3: Uncorrectable hardware errors" in words
-    assert "Take this GPU out of the job" in words
-    assert "t shows the report" in words
-    assert "Again" not in text, "keys of a screen that is not there"
-
-
-def test_copying_says_what_really_happened(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_smallest_terminal_has_what_is_wrong_and_what_to_do() -> None:
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
-        monkeypatch.setattr(RocdoctorApp, "is_headless", False)
-        for taken in ("tmux", ""):
-            monkeypatch.setattr(clipboard, "put", lambda text, taken=taken: taken)
-            app.copy("rocminfo", "rocminfo")
-            await until(pilot, lambda: app._copying is not None and not app._copying.running)
-        monkeypatch.setattr(RocdoctorApp, "is_headless", True)
-        return said
+        first = shown(app)
+        await pilot.resize_terminal(50, 10)
+        await until(pilot, lambda: "50 x 10" in shown(app))
+        return [first, shown(app)]
 
-    taken, sent = _driven(drive)
-    assert taken == "copied rocminfo (tmux)"
-    assert sent.startswith("sent rocminfo to the terminal")
+    for text in _driven(drive, (120, 15)):
+        words = " ".join(text.split())
+        assert "WHAT IS WRONG gpu 3: Uncorrectable hardware errors" in words
+        assert "Take this GPU out of the job" in words
+        assert "t shows the report" in words
+        assert "Again" not in text, "keys of a screen that is not there"
 
 
 def test_the_first_program_that_takes_the_text_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,26 +136,3 @@ def test_the_first_program_that_takes_the_text_has_it(tmp_path: Path, monkeypatc
     assert clipboard.put("rocminfo") == "xclip", "tmux refused it"
     assert (tmp_path / "xclip.got").read_text() == "rocminfo"
     assert not (tmp_path / "wl-copy.got").exists()
-
-
-def test_escape_leads_back_and_enter_opens() -> None:
-    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, FindingsPage))
-        await pilot.press("escape")
-        await until(pilot, lambda: app.current_mode == "overview")
-        return [str(app.current_mode)]
-
-    assert _driven(drive) == ["overview"]
-
-
-def test_ctrl_z_suspends(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    monkeypatch.setattr(RocdoctorApp, "action_suspend_process", lambda self: done.append("suspended"))
-
-    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
-        await pilot.press("7", "ctrl+z")
-        await until(pilot, lambda: bool(done))
-        return done
-
-    assert _driven(drive) == ["suspended"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,27 +46,6 @@ async def _offered(app: RocdoctorApp, query: str = "") -> list[str]:
     return [str(hit.text) async for hit in hits]
 
 
-def test_the_palette_goes_to_a_screen() -> None:
-    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await _command(app, pilot, "go to paste")
-        await until(pilot, lambda: app.current_mode == "paste")
-
-    driven(fixture_host("rx6700xt-override"), go)
-
-
-def test_the_palette_shows_a_manual_page() -> None:
-    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await _command(app, pilot, "explain pcie-link-narrow")
-        await until(pilot, lambda: isinstance(app.screen, Reader))
-        text = shown(app)
-        assert "pcie-link-narrow" in text
-        assert "Why" in text
-        await pilot.press("escape")
-        assert not isinstance(app.screen, Reader)
-
-    driven(fixture_host("rx6700xt-override"), read)
-
-
 def test_the_palette_offers_every_screen_every_action_and_every_manual_page() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[list[str], list[str], list[str]]:
         first, pages = await _offered(app), await _offered(app, "explain")
@@ -94,9 +74,16 @@ def test_the_palette_offers_every_screen_every_action_and_every_manual_page() ->
     }
 
 
-def test_the_palette_runs_an_action_of_the_screen_below() -> None:
-    async def clear(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("9")
+def test_the_palette_shows_a_manual_page_goes_to_a_screen_and_runs_its_action() -> None:
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _command(app, pilot, "explain pcie-link-narrow")
+        await until(pilot, lambda: isinstance(app.screen, Reader))
+        text = shown(app)
+        assert "pcie-link-narrow" in text
+        assert "Why" in text
+        await pilot.press("escape")
+        assert not isinstance(app.screen, Reader)
+        await _command(app, pilot, "go to paste")
         await until(pilot, lambda: isinstance(app.screen, PastePage))
         page = app.screen
         assert isinstance(page, PastePage)
@@ -104,15 +91,24 @@ def test_the_palette_runs_an_action_of_the_screen_below() -> None:
         await _command(app, pilot, "paste: clear")
         await until(pilot, lambda: page._area.text == "")
 
-    driven(fixture_host("rx6700xt-override"), clear)
+    driven(fixture_host("rx6700xt-override"), drive)
 
 
-def test_the_palette_opens_other_evidence_and_b_returns() -> None:
-    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+def test_the_palette_opens_other_evidence_or_says_why_not_and_b_returns(tmp_path: Path) -> None:
+    (tmp_path / "picture").write_bytes(b"\x89PNG\r\n")
+
+    async def name_it(app: RocdoctorApp, pilot: Pilot[Any], path: Path) -> None:
         await _command(app, pilot, "open evidence")
         await until(pilot, lambda: isinstance(app.screen, Ask))
-        app.screen.query_one(Input).value = str(ROOT / "fixtures" / "mi210-8gpu.capture")
+        app.screen.query_one(Input).value = str(path)
         await pilot.press("enter")
+
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        for name, words in (("absent", "no such file or folder"), ("picture", "a picture; text is needed")):
+            await name_it(app, pilot, tmp_path / name)
+            await until(pilot, partial(_notified, app, words))
+            assert app.host.origin == "rx6700xt-override.capture"
+        await name_it(app, pilot, ROOT / "fixtures" / "mi210-8gpu.capture")
         await until(pilot, lambda: app.host.origin == "mi210-8gpu.capture")
         await until(pilot, lambda: "MI210" in shown(app))
         await pilot.press("b")
@@ -121,25 +117,8 @@ def test_the_palette_opens_other_evidence_and_b_returns() -> None:
     driven(fixture_host("rx6700xt-override"), read)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(None, "no such file or folder"), (b"\x89PNG\r\n", "a picture; text is needed")],
-    ids=["absent", "picture"],
-)
-def test_evidence_that_cannot_be_read_is_said_in_words(content: bytes | None, words: str, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    if content is not None:
-        path.write_bytes(content)
-
-    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await _command(app, pilot, "open evidence")
-        await until(pilot, lambda: isinstance(app.screen, Ask))
-        app.screen.query_one(Input).value = str(path)
-        await pilot.press("enter")
-        await until(pilot, lambda: any(words in one.message for one in app._notifications))
-        assert app.host.origin == "rx6700xt-override.capture"
-
-    driven(fixture_host("rx6700xt-override"), read)
+def _notified(app: RocdoctorApp, words: str) -> bool:
+    return any(words in one.message for one in app._notifications)
 
 
 def test_escape_leaves_a_question_without_an_answer() -> None:
