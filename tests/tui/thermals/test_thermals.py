@@ -48,7 +48,7 @@ def test_recorded_values_look_as_they_should(request: pytest.FixtureRequest, nam
     driven(fixture_host(name), look, size)
 
 
-def test_recorded_values_are_said_to_be_recorded_and_cannot_be_looked_at_again() -> None:
+def test_recorded_values_are_said_to_be_recorded_and_the_selected_gpu_is_told_in_full_also_of_32() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
         assert "Recorded values, no history" in shown(app)
@@ -56,13 +56,6 @@ def test_recorded_values_are_said_to_be_recorded_and_cannot_be_looked_at_again()
         await pilot.press("n", "plus", "minus")
         assert "Recorded values, no history" in shown(app)
         assert "slowed down" not in shown(app)
-
-    driven(fixture_host("mi300x-8gpu"), look)
-
-
-def test_the_selected_gpu_is_told_in_full() -> None:
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await opened(app, pilot)
         assert "gpu 0 (0000:0a:00.0)" in shown(app)
         await pilot.press("down", "down")
         await until(pilot, lambda: "gpu 2 (0000:4a:00.0)" in shown(app))
@@ -71,6 +64,14 @@ def test_the_selected_gpu_is_told_in_full() -> None:
         await pilot.resize_terminal(200, 60)
         await until(pilot, lambda: "░░░░░░" in shown(app).splitlines()[5])
         assert "gpu 2 (0000:4a:00.0)" in shown(app), "the selection survives another screen and another size"
+        await pilot.resize_terminal(80, 24)
+        diagnosis = app.look.diagnosis
+        assert diagnosis is not None
+        _with_gpus(app, tuple(_numbered(diagnosis.machine.gpus[at % 8], at) for at in range(32)))
+        await until(pilot, lambda: page(app).query_one(OptionList).option_count == 32)
+        await pilot.press("end")
+        await until(pilot, lambda: "gpu 31 (" in shown(app))
+        assert any(line.startswith(" 31 ") for line in shown(app).splitlines())
 
     driven(fixture_host("mi300x-8gpu"), look)
 
@@ -193,22 +194,14 @@ def card_of(host: LiveFixture, index: int) -> str:
     return value_or(gpus[index].drm_card, "")
 
 
-def test_when_it_answers_again_the_words_go_away() -> None:
+def test_who_does_not_answer_or_breaks_is_named_until_it_answers_and_the_others_have_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     host = LiveFixture("rx7900xtx-2gpu")
+    whole = Watch.look
 
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await answered(app, pilot)
-        host.hanging = "/drm/card1/device/hwmon/"
-        await pilot.press("n")
-        await until(pilot, lambda: "no answer from gpu 1 since" in shown(app))
-        host.let_go()
-        await until(pilot, lambda: "no answer" not in shown(app))
-
-    driven(host, look)
-
-
-def test_a_gpu_that_does_not_answer_in_time_has_no_values_and_the_others_have() -> None:
-    host = LiveFixture("rx7900xtx-2gpu")
+    def broken(self: Watch) -> Any:
+        raise OSError("the child\x1b[31m is gone")
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await answered(app, pilot)
@@ -221,6 +214,17 @@ def test_a_gpu_that_does_not_answer_in_time_has_no_values_and_the_others_have() 
         host.timing_out = ""
         await pilot.press("n")
         await until(pilot, lambda: "no answer" not in shown(app))
+        host.hanging = "/drm/card1/device/hwmon/"
+        await pilot.press("n")
+        await until(pilot, lambda: "no answer from gpu 1 since" in shown(app))
+        host.let_go()
+        await until(pilot, lambda: "no answer" not in shown(app))
+        monkeypatch.setattr(Watch, "look", broken)
+        await pilot.press("n")
+        await until(pilot, lambda: "Cannot look: OSError: the child is gone" in shown(app))
+        monkeypatch.setattr(Watch, "look", whole)
+        await pilot.press("n")
+        await until(pilot, lambda: "last answer" in shown(app))
 
     driven(host, look)
 
@@ -296,40 +300,6 @@ def test_other_evidence_begins_anew() -> None:
         assert page(app).query_one(OptionList).option_count == 2
 
     driven(LiveFixture("rx7900xtx-2gpu"), look)
-
-
-def test_a_look_that_breaks_is_said_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = LiveFixture("rx7900xtx-2gpu")
-    whole = Watch.look
-
-    def broken(self: Watch) -> Any:
-        raise OSError("the child\x1b[31m is gone")
-
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await answered(app, pilot)
-        monkeypatch.setattr(Watch, "look", broken)
-        await pilot.press("n")
-        await until(pilot, lambda: "Cannot look: OSError: the child is gone" in shown(app))
-        monkeypatch.setattr(Watch, "look", whole)
-        await pilot.press("n")
-        await until(pilot, lambda: "last answer" in shown(app))
-
-    driven(host, look)
-
-
-def test_thirty_two_gpus_stay_readable() -> None:
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await opened(app, pilot)
-        diagnosis = app.look.diagnosis
-        assert diagnosis is not None
-        many = tuple(_numbered(diagnosis.machine.gpus[at % 8], at) for at in range(32))
-        _with_gpus(app, many)
-        await until(pilot, lambda: page(app).query_one(OptionList).option_count == 32)
-        await pilot.press("end")
-        await until(pilot, lambda: "gpu 31 (" in shown(app))
-        assert any(line.startswith(" 31 ") for line in shown(app).splitlines())
-
-    driven(fixture_host("mi300x-8gpu"), look)
 
 
 def _numbered(gpu: Gpu, index: int) -> Gpu:
