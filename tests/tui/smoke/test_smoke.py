@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from rocdoctor.host.base import Host
-from rocdoctor.model.facts import ModeResult, SmokeRun
+from rocdoctor.model.facts import SmokeRun
 from rocdoctor.parsers.own.smoke_results import from_text
 from rocdoctor.train.smoke.worker.mode import all_modes
 from rocdoctor.tui.app import RocdoctorApp
@@ -93,7 +93,12 @@ def test_recorded_results_look_as_they_should(
     driven(with_results(host, *runs) if runs else host, look, size)
 
 
-def test_evidence_shows_its_results_and_nothing_can_be_run() -> None:
+def test_evidence_shows_its_results_which_can_be_written_once_and_nothing_can_be_run(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+
+    def said(app: RocdoctorApp, words: str) -> bool:
+        return any(one.startswith(words) for one in notices(app))
+
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
         assert "these results stand in the evidence" in state(app)
@@ -104,18 +109,6 @@ def test_evidence_shows_its_results_and_nothing_can_be_run() -> None:
         await pilot.press("s", "space", "plus")
         assert "[ ]" not in shown(app)
         assert "these results stand in the evidence" in state(app)
-
-    driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), look)
-
-
-def test_results_can_be_written_as_a_file_that_nothing_overwrites(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-
-    def said(app: RocdoctorApp, words: str) -> bool:
-        return any(one.startswith(words) for one in notices(app))
-
-    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await opened(app, pilot)
         await until(pilot, lambda: "w Write" in shown(app))
         for words in (f"Written: {file}", "Not written: "):
             await pilot.press("w")
@@ -124,51 +117,33 @@ def test_results_can_be_written_as_a_file_that_nothing_overwrites(tmp_path: Path
             await pilot.press("enter")
             await until(pilot, partial(said, app, words))
 
-    driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), drive)
+    driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), look)
     assert from_text(file.read_text()) == WRONG and file.stat().st_mode & 0o777 == 0o600
 
 
-def test_without_results_there_is_nothing_to_write() -> None:
-    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await opened(app, pilot)
-        assert "w Write" not in shown(app) and not page(app).check_action("write", ())
+def test_none_several_sets_of_ranks_figures_and_hostile_results() -> None:
+    figures = {"memory_copy_gb_s": [{"rank": 0, "gpu": None, "pci": None, "value": 12.5}]}
 
-    driven(fixture_host("mi300x-8gpu"), drive)
-
-
-def test_several_sets_of_ranks_and_what_was_not_run() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
-        assert "1 rank on GPUs, back end nccl" in shown(app)
+        assert "w Write" not in shown(app) and not page(app).check_action("write", ()), "without results"
+        app.open(with_results(fixture_host("recorded-cpu-vm"), cpu_run(passed("[red]x\x1b[2Jy[/]"))))
+        await until(pilot, lambda: "[red]xy[/]" in shown(app))
+        app.open(with_results(fixture_host("strix-halo"), *SHARED))
+        await until(pilot, lambda: "1 rank on GPUs, back end nccl" in shown(app))
         assert "2 ranks on GPUs, back end gloo" in shown(app)
         assert "Not covered by run 2: RCCL, links between GPUs." in state(app)
         await pilot.press("end")
         await until(pilot, lambda: "not run in this evidence" in one(app))
+        for modes in ((), (passed("ddp"),)):
+            run = SmokeRun(2, "gloo", "cpu", "2.13.0", 4.0, modes, figures=figures)
+            app.open(with_results(fixture_host("recorded-cpu-vm"), run))
+            await until(pilot, lambda: not app.look.busy)
+            await pilot.press("home")
+            await until(pilot, lambda: "12.5 GB/s" in one(app).replace("\N{NO-BREAK SPACE}", " "))
+            assert "measured figures" in one(app)
 
-    driven(with_results(fixture_host("strix-halo"), *SHARED), look)
-
-
-@pytest.mark.parametrize("modes", [(), (passed("ddp"),)], ids=["figures-alone", "with-modes"])
-def test_measured_figures_stand_in_the_details(modes: tuple[ModeResult, ...]) -> None:
-    figures = {"memory_copy_gb_s": [{"rank": 0, "gpu": None, "pci": None, "value": 12.5}]}
-    run = SmokeRun(2, "gloo", "cpu", "2.13.0", 4.0, modes, figures=figures)
-
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await opened(app, pilot)
-        assert "measured figures" in one(app)
-        assert "12.5 GB/s" in one(app).replace("\N{NO-BREAK SPACE}", " ")
-
-    driven(with_results(fixture_host("recorded-cpu-vm"), run), look)
-
-
-def test_hostile_results_are_text() -> None:
-    evil = passed("[red]x\x1b[2Jy[/]")
-
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await opened(app, pilot)
-        assert "[red]xy[/]" in shown(app)
-
-    driven(with_results(fixture_host("recorded-cpu-vm"), cpu_run(evil)), look)
+    driven(fixture_host("mi300x-8gpu"), look)
 
 
 # -- what stands in the way
