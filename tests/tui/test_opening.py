@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from textual.css import stylesheet
+from textual.css.parse import parse
 from textual.pilot import Pilot
 
 from rocdoctor.tui import areas, kept_rules
@@ -23,13 +23,12 @@ from tools.docs.pictures import settled, svg
 def test_rules_are_parsed_once_for_a_theme_and_not_again_for_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[object] = []
     again: list[str] = []
-    parse = stylesheet.parse
 
     def one(scope: str, css: str, read_from: object, **named: Any) -> Any:
         parsed.append((scope, read_from, named.get("tie_breaker")))
         return parse(scope, css, read_from, **named)
 
-    monkeypatch.setattr(stylesheet, "parse", one)
+    monkeypatch.setattr("textual.css.stylesheet.parse", one)
     monkeypatch.setattr(kept_rules, "_parsed", {})
 
     async def open_all(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
