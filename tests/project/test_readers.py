@@ -19,6 +19,8 @@ ALLOWED = {
     "DEFAULT_CSS": "Textual",
     "render_line": "Textual",
     "render_segments": "Textual",
+    "tui/kept_rules.py reparse": "Textual",
+    "tui/kept_rules.py set_variables": "Textual",
     "find_class": "pickle",
     "knowledge/gpus/": "records of tables say what the table says",
     "install/amd_drivers.py": "the same",

@@ -24,7 +24,7 @@ def test_rules_are_parsed_once_for_a_theme_and_not_again_for_a_screen(monkeypatc
     parsed: list[object] = []
     again: list[str] = []
 
-    def one(scope: str, css: str, read_from: object, **named: Any) -> Any:
+    def one(scope: str, css: str, read_from: tuple[str, str], **named: Any) -> Any:
         parsed.append((scope, read_from, named.get("tie_breaker")))
         return parse(scope, css, read_from, **named)
 
