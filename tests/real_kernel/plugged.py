@@ -13,7 +13,7 @@ from tools.docs.pictures import settled
 
 
 async def _watched(gpu: Path, out: Path) -> None:
-    app = RocdoctorApp(LiveHost(60.0))
+    app = RocdoctorApp(LiveHost(60.0), lambda: LiveHost(60.0))
     app.animation_level = "none"
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(app, pilot)
