@@ -39,7 +39,7 @@ FLAVOURS: Mapping[str, Flavour] = {
 
 
 def _sizes(model: Model) -> Model:
-    return replace(model, name="", given_parameters=None)
+    return replace(model, name="", given_parameters=None, positions=None)
 
 
 @cache
