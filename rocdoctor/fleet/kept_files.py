@@ -22,7 +22,9 @@ from rocdoctor.model.lazy_re import regex
 _NAME = regex(r"([0-9]{1,12})\.json(?:l)?\.gz")
 _MOST_HEAD = 2 * MOST_NET
 _LATEST = 1 << 40  # seconds, as of runs of pairs
-_MOST_STATE = 1 << 30
+_MOST_STATE = 1 << 28
+# Of 100,000 nodes with 16 GPUs: 60 values and a few tables each. A text of brackets takes 30 times its size in memory.
+_MOST_VALUES, _MOST_TABLES = 1 << 24, 1 << 22
 # What damaged or strange JSON raises on the way to what it should be.
 DAMAGED = (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -31,7 +33,7 @@ class KeptHead:
     """What stands before the records of a round. Raises what ``DAMAGED`` names for what is none."""
 
     def __init__(self, line: bytes) -> None:
-        data = json.loads(line)
+        data = _loaded(line)
         self.at = int(data.get("at", 0)) if isinstance(data.get("at", 0), int) else -1
         if not 0 <= self.at <= _LATEST:
             raise ValueError("no time")
@@ -60,8 +62,17 @@ def opened_round(path: Path) -> Iterator[tuple[KeptHead, IO[bytes]]]:
 def read_state(path: Path) -> dict[str, Any]:
     """What was kept of each node. Raises what ``DAMAGED`` names."""
     with _unpacked(path) as stream:
-        found = json.loads(stream.read(_MOST_STATE))
+        found = _loaded(stream.read(_MOST_STATE))
+    if not all(map(NODE.fullmatch, found)):
+        raise ValueError("not a node")
     return dict(found.items())
+
+
+def _loaded(text: bytes) -> Any:
+    """What stands in a text; ValueError where it holds more than a fleet has, whatever it was packed to."""
+    if text.count(b",") > _MOST_VALUES or text.count(b"[") + text.count(b"{") > _MOST_TABLES:
+        raise ValueError("more values than a fleet has")
+    return json.loads(text)
 
 
 @contextlib.contextmanager

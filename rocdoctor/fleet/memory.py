@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rocdoctor.fleet.classes import EVENTS, NETWORK, NodeClass
+from rocdoctor.fleet.kinds import fits
 from rocdoctor.fleet.record import Sighting
 from rocdoctor.fleet.statistics import LOOKS
 from rocdoctor.fleet.verdicts import Reason
@@ -184,7 +185,13 @@ def as_state(memory: NodeMemory) -> dict[str, Any]:
 
 
 def from_state(data: dict[str, Any]) -> NodeMemory:
-    """The reverse of ``as_state``."""
+    """The reverse of ``as_state``. Raises TypeError or ValueError for what is no such state."""
     trails = {key: Trail(**one) for key, one in data.get("trails", {}).items()}
     figures = {name: [FigureLook(**one) for one in looks] for name, looks in data.get("figures", {}).items()}
-    return NodeMemory(**{**data, "trails": trails, "figures": figures})
+    found = NodeMemory(**{**data, "trails": trails, "figures": figures})
+    rows = [*found.different, *found.net]
+    times = [one[0] for one in found.net if one]
+    usual = [one.usual for looks in found.figures.values() for one in looks]
+    if not fits(found) or {*map(len, rows)} - {2} or {*map(len, usual)} - {4} or {*map(type, times)} - {int}:
+        raise TypeError("a field is of another kind")
+    return found

@@ -72,6 +72,33 @@ _STRANGE = [
 ]
 
 
+def test_a_strangers_state_counts_for_nothing(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, verdicts = told
+    path = store.folder / "state" / "000011.json.gz"
+    kept = json.loads(gzip.decompress(path.read_bytes()))
+    node = next(iter(kept))
+    for field, value in {
+        **dict.fromkeys(("at", "missed", "gpus", "sick", "boot", "kind", "ids", "trails"), "x"),
+        "different": [["x"]],
+        "net": [["x", "y"]],
+        "net_at": True,
+        "spells": [[]],
+        "unsettled": [{}],
+        "figures": {"x": [{"values": [10**400], "usual": [1, 2, 3, 4]}]},
+    }.items():
+        path.write_bytes(gzip.compress(json.dumps({**kept, node: {**kept[node], field: value}}).encode()))
+        assert store.again() == verdicts[-1], field
+    path.write_bytes(gzip.compress(json.dumps({**kept, "\x1b[31m": kept[node]}).encode()))
+    assert store.again() == verdicts[-1]
+
+
+def test_a_text_of_brackets_is_not_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "loads", lambda _: pytest.fail("takes thirty times its size in memory"))
+    (tmp_path / "1.json.gz").write_bytes(gzip.compress(b'{"n1": [' + b"[]," * (5 << 20) + b"[]]}"))
+    with pytest.raises(ValueError, match="more values than a fleet has"):
+        kept_files.read_state(tmp_path / "1.json.gz")
+
+
 def test_a_strangers_round_is_refused_in_words(told: tuple[Store, list[FleetVerdict]]) -> None:
     store, verdicts = told
     for head in _STRANGE:
