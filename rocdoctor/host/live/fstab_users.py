@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rocdoctor.model.lazy_re import regex
@@ -58,13 +58,13 @@ def allowed_by_fstab(utab: str, fstab: str, disks: str = "/dev/disk") -> Allowed
         if len(words) < 4 or line.lstrip().startswith("#"):
             continue
         options = words[3].split(",")
-        source = _source(plain(words[0]), disks)
+        source = _source(plain(words[0]), disks).rstrip("/")
         if not _FOR_USERS.intersection(options):
             of_root.add(source)
             continue
         how = Allowed(SOMEBODY, "" if "suid" in options else "nosuid", "noauto" not in options)
         points[plain(words[1]).rstrip("/")] = how
-        if source.startswith("/"):
+        if source.startswith("/") or ":/" in source:
             sources[source] = how
     for line in utab.split("\n"):
         fields = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
@@ -74,13 +74,28 @@ def allowed_by_fstab(utab: str, fstab: str, disks: str = "/dev/disk") -> Allowed
             points[target] = Allowed(_uid_of(name), "")
         elif "user" in options:  # without a name: by root
             points.pop(target, None)
-            sources.pop(plain(fields.get("SRC", "")), None)
+            sources.pop(plain(fields.get("SRC", "")).rstrip("/"), None)
     return AllowedMounts(points, {one: how for one, how in sources.items() if one not in of_root})
 
 
 def plain(path: str) -> str:
     """A path without the escapes of mountinfo and fstab."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), path)
+
+
+def by_source(
+    sources: Mapping[str, Allowed], source: str, behind_loop: str, exchanged: Callable[[], bool]
+) -> Allowed | None:
+    """What fstab allows with what is mounted; ``exchanged``: whether users can exchange that.
+
+    mount(8) shows names that the device mapper gives, not devices. A file behind a loop device may have been renamed
+    since, or its name in fstab be a link: where users may mount a file, each file of theirs is it.
+    """
+    names = (source.rstrip("/"), os.path.realpath(source) if source.startswith("/dev/") else "", behind_loop)
+    if (found := next((how for one in names if (how := sources.get(one))), None)) is not None:
+        return found
+    files = [how for one, how in sources.items() if one.startswith("/") and not one.startswith("/dev/")]
+    return files[0] if files and behind_loop and exchanged() else None
 
 
 def _source(named: str, disks: str) -> str:

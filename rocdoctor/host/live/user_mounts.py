@@ -17,7 +17,7 @@ import re
 import select
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TextIO, TypeAlias
 
@@ -27,6 +27,7 @@ from rocdoctor.host.live.fstab_users import (
     AllowedMounts,
     allowed_by_fstab,
     backing_file,
+    by_source,
     exchangeable,
     plain,
 )
@@ -144,6 +145,10 @@ def mounted_by_users(mountinfo: str, allowed: AllowedMounts = _NONE, devices: st
     mounts = list(_mounts(mountinfo))
     kinds = {one.point: one.kind for one in mounts}
     points = _at_points(allowed.points, kinds)
+
+    def hangs(path: str) -> bool:
+        return may_hang(path, kinds)
+
     for one in mounts:
         user = _USER.search(one.of_kind) if _FUSE.match(one.kind) else None
         if one.point == "/":
@@ -152,17 +157,18 @@ def mounted_by_users(mountinfo: str, allowed: AllowedMounts = _NONE, devices: st
             found.setdefault(one.device, int(user[1]))
         elif one.point.startswith(_OF_DISKS) and "nosuid" in one.options.split(","):
             found.setdefault(one.device, SOMEBODY)
-        elif (how := points.get(one.point) or _by_source(one, allowed, devices)) is not None:
+        elif (how := points.get(one.point) or _by_source(one, allowed, hangs, devices)) is not None:
             marked = how.option in one.options.split(",") or (not how.option and one.kind not in _LOGINS)
-            if marked and (not how.movable or exchangeable(one.device, lambda path: may_hang(path, kinds), devices)):
+            if marked and (not how.movable or exchangeable(one.device, hangs, devices)):
                 found.setdefault(one.device, how.user)
     return {device: user for device, user in found.items() if user}
 
 
-def _by_source(mount: _Mount, allowed: AllowedMounts, devices: str) -> Allowed | None:
+def _by_source(mount: _Mount, allowed: AllowedMounts, hangs: Callable[[str], bool], devices: str) -> Allowed | None:
     if not allowed.sources:
         return None
-    return allowed.sources.get(mount.source) or allowed.sources.get(backing_file(mount.device, devices))
+    behind = backing_file(mount.device, devices)
+    return by_source(allowed.sources, mount.source, behind, lambda: exchangeable(mount.device, hangs, devices))
 
 
 def _table(mountinfo: str, allowed: AllowedMounts = _NONE) -> _Table:

@@ -135,6 +135,28 @@ def test_a_mount_counts_by_its_source_when_its_link_leads_elsewhere(tmp_path: Pa
     assert found == dict.fromkeys((os.makedev(8, 9), os.makedev(7, 9)), SOMEBODY)
 
 
+def test_names_of_a_source_are_not_kept_from_telling_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of the device mapper; a file that was renamed once it was mounted; a server's share."""
+    names = {"/dev/mapper/usb": "/dev/dm-7"}
+    monkeypatch.setattr(os.path, "realpath", lambda path, real=os.path.realpath: names.get(path) or real(path))
+    devices = _sysfs(tmp_path, "7:9", "virtual/loop9", loop__backing_file=f"{tmp_path}/gone (deleted)")
+    _sysfs(tmp_path, "7:8", "virtual/loop8", loop__backing_file="/etc/passwd")
+    lines = "".join(
+        f"5{at} 21 {number} / /opt/{at} rw,nosuid - {kind} {source} rw\n"
+        for at, (number, kind, source) in enumerate(
+            (
+                ("253:7", "ext4", "/dev/mapper/usb"),
+                ("7:9", "ext4", "/dev/loop9"),
+                ("7:8", "ext4", "/dev/loop8"),
+                ("0:50", "nfs4", "srv:/x"),
+            )
+        )
+    )
+    fstab = "".join(f"{one} /home/u/{one[-1]} ext4 noauto,users\n" for one in ("/dev/mapper/usb", "/u/img", "srv:/x/"))
+    found = mounted_by_users(lines, allowed_by_fstab("", fstab, str(tmp_path)), devices)
+    assert found == dict.fromkeys(map(os.makedev, (253, 7, 0), (7, 9, 50)), SOMEBODY)
+
+
 def test_who_mounted_is_read_with_the_mounts(tmp_path: Path) -> None:
     for name, text in (("mountinfo", "50 21 8:9 / /mnt/x rw,nosuid - ext4 d rw\n"), ("utab", _UTAB), ("fstab", "")):
         (tmp_path / name).write_text(text)
