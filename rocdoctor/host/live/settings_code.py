@@ -20,7 +20,7 @@ _COMMENT = regex(r"^[#;]")
 # Other files of settings. slurm.conf(5) and spank(7) (from the folder of the file; slurm.schedmd.com, read 2026-11-28),
 # ssh_config(5) of OpenSSH: several, quoted, with wildcards, else from /etc/ssh (openssh/openssh-portable, ssh_config.5
 # and misc.c, read 2026-11-28).
-_INCLUDED = regex(r"(?im)^\"?Include\"?[ \t]{0,40}[ \t=]([^\n#]{1,4000})")
+_INCLUDED = regex(r"(?im)^\"?Include\"?[ \t]{0,40}[ \t=]((?:[^\n#]|(?<=\S)#){1,4000})")
 _WORD = regex(r"\"([^\"\n]{1,4000})\"|'([^'\n]{1,4000})'|([^\s\"']{1,4000})")
 # PluginDir: slurm.conf(5) (manpages.ubuntu.com, slurm-client 17.11, read 2026-11-24). What srun itself runs, and where
 # its plug-ins stand: slurm.conf(5) of Slurm 22.05; a line of plugstack.conf, spank(7) (slurm.schedmd.com/spank.html,
@@ -32,18 +32,19 @@ _STARTED = regex(
 _PLUGGED = regex(r"(?m)^(?:required|optional)[ \t]{1,40}(/[^\s#]{1,4000})")
 # Keys of ansible.cfg that name folders of plug-ins, programs and inventories (ansible/ansible of core 2.19,
 # lib/ansible/config/base.yml, types path, pathspec and pathlist, read 2026-11-28); ~ is root's home, which root alone
-# can change.
+# can change, but ~NAME is not.
 _ANSIBLE = regex(
     r"(?im)^(?:library|module_utils|inventory|roles_path|collections_paths?|home|playbook_dir"
     r"|\w{0,40}(?:_plugins|_password_file|connection_path|executable))[ \t]{0,40}[=:][ \t]{0,40}"
     r"([^\s#;][^\n#;]{0,4000})"
 )
 # Variables of connections, which an inventory has behind a host or in a flow of YAML, and what a template starts (the
-# plug-ins ssh, pipe and lines of the same, lib/ansible/plugins/connection and lookup).
+# plug-ins ssh, pipe and lines of the same, lib/ansible/plugins/connection and lookup), or a file of templates does.
 _OF_HOST = regex(
     r"(?i)(?<![\w-])ansible_\w{0,40}(?:_args|_executable|_exe|_connection_path)[\"']?[ \t]{0,40}"
     r"(?::([^\n]{1,4000})|=[ \t]{0,40}(\"(?:[^\"\\\n]|\\.){1,4000}\"|'[^'\n]{1,4000}'|[^\s\"']{1,4000}))"
-    r"|(?<![\w-])(?:lookup|query|q)[ \t]{0,8}\([ \t\n]{0,40}[\"'](?:\w{1,40}\.){0,4}(?:pipe|lines)[\"']([^\n]{1,4000})"
+    r"|(?<![\w-])(?:lookup|query|q)[ \t]{0,8}\([ \t\n]{0,40}[\"'](?:\w{1,40}\.){0,4}"
+    r"(?:pipe|lines|template)[\"']([^\n]{1,4000})"
 )
 # Lines of commands and of options of ssh: of ansible.cfg; of ssh_config (openssh/openssh-portable ssh_config.5); of
 # clush.conf and groups.conf (cea-hpc/clustershell 1.9.1, CLI/Config.py and NodeUtils.py; all read 2026-11-28).
@@ -58,6 +59,7 @@ _ABSOLUTE = regex(r"(?:(?<![\w.~%/-])|(?<=-F))(?:/|~(?=[A-Za-z_]))[\w.][^\s\"',;
 _NO_CODE = regex(
     r"(?i)\b(?:IdentityFile|CertificateFile|(?:User|Global)KnownHostsFile|ControlPath)[ =][^\s\"']{1,4000}"
 )
+_FURTHER_IN = regex(r"\n[ \t]+(?=\S)")
 _WEAK = partial(weak, missing_ok=True)
 # exec of a kubeconfig: kubernetes.io/blog of 2026-01-09; a command with a slash is looked for from the folder of the
 # file (ManageIQ/kubeclient pull 375, both read 2026-11-24).
@@ -75,7 +77,7 @@ def code_of(path: str) -> Iterator[str]:
         one = todo.pop(0)
         if (text := _text_of(one)) is None:
             continue
-        for version in (text, text.replace("\\\n", "")):  # Slurm goes on behind a backslash, ssh does not
+        for version in _versions(text):
             places = [*_code_in(one, version)]
             for place, found in _included(one, path, version):
                 fresh = [each for each in found if each not in files][: _MOST_FILES - len(files)]
@@ -87,13 +89,22 @@ def code_of(path: str) -> Iterator[str]:
 
 
 def _text_of(path: str) -> str | None:
-    """Its lines without blanks around them and without those of comments."""
+    """Its lines, without those of comments."""
     try:
         with open_regular(Path(path)) as stream:
             text = stream.read(_MOST_BYTES).decode("utf-8", errors="replace")
     except OSError:
         return None
-    return "\n".join(line for line in map(str.strip, text.split("\n")) if line and not _COMMENT.match(line))
+    return "\n".join(line for line in text.split("\n") if (own := line.strip()) and not _COMMENT.match(own))
+
+
+def _versions(text: str) -> Iterator[str]:
+    """Lines without blanks around them: each by itself, and with those that go on joined, by each kind of settings."""
+    own = "\n".join(map(str.strip, text.split("\n")))
+    yield own
+    yield own.replace("\\\n", "")  # Slurm goes on behind a backslash, ssh does not
+    if own.startswith("[") or "\n[" in own:  # with sections: a line that is further in (configparser of Python)
+        yield "\n".join(map(str.strip, _FURTHER_IN.sub(",", text).split("\n")))
 
 
 def _included(path: str, first: str, text: str) -> Iterator[tuple[str, list[str]]]:
@@ -106,7 +117,13 @@ def _included(path: str, first: str, text: str) -> Iterator[tuple[str, list[str]
                 place = os.path.join(folder, word)
                 files = [*islice(glob.iglob(place), _MOST_MATCHES)]
                 if files or os.path.isabs(word) or folder == os.path.dirname(path):
-                    yield (os.path.dirname(place) if glob.has_magic(place) else place), files
+                    yield (os.path.dirname(place) if glob.has_magic(place) else place), [*files, *_folders_of(place)]
+
+
+def _folders_of(place: str) -> Iterator[str]:
+    """The folders that wildcards lead to: whoever owns one of them may put a file there later."""
+    while glob.has_magic(place := os.path.dirname(place)):
+        yield from islice(glob.iglob(place), _MOST_MATCHES)
 
 
 def _code_in(path: str, text: str) -> Iterator[str]:
@@ -120,8 +137,8 @@ def _code_in(path: str, text: str) -> Iterator[str]:
         yield from (os.path.expanduser(one) for one in places if one != os.devnull)
     for value in _ANSIBLE.findall(text):
         for place in filter(None, (one.strip().strip("\"'") for part in value.split(":") for one in part.split(","))):
-            if not place.startswith(("~", "{{")):
-                yield os.path.join(folder, place)
+            if place != "~" and not place.startswith(("~/", "{{")):
+                yield os.path.join(folder, os.path.expanduser(place))
     for command in _COMMAND.findall(text):
         if "/" in command:
             yield os.path.join(folder, command)

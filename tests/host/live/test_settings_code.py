@@ -33,6 +33,9 @@ from rocdoctor.host.live.settings_code import code_of, named_code
             ["/opt/p", "/opt/ssh", "/opt/su", "/opt/l"],
         ),
         ("[mode:sudo]\ncommand_prefix: /opt/sudo -n\n", ["/opt/sudo"]),
+        ("[defaults]\nlibrary=\n  # ours\n\n  /opt/a\n\t~root/b\n", ["/opt/a", os.path.expanduser("~root/b")]),
+        ("library = ~/mine:~root/x\n", [os.path.expanduser("~root/x")]),
+        ("x: \"{{ query('template', '/opt/t.j2') }}\"\nInclude /a#b /c # /no\n", ["/opt/t.j2", "/a#b", "/c"]),
         ("    cmd-path: /opt/gcloud\n", ["/opt/gcloud"]),
         ("SrunProlog=/opt/p\nTaskProlog=/no\nPlugStackConfig = /opt/plugs.conf\n", ["/opt/p", "/opt/plugs.conf"]),
         ("optional /opt/x.so a=/no\nrequired y.so\n# required /no.so\n", ["/opt/x.so"]),
@@ -79,3 +82,9 @@ def test_what_included_settings_name_counts_too(tmp_path: Path) -> None:
     (tmp_path / "last").write_text("KnownHostsCommand /opt/k\n")
     found = list(code_of(str(tmp_path / "config")))
     assert {"/opt/p", "/opt/k", str(tmp_path / "more.d" / "a.conf"), str(tmp_path / "more.d")} <= set(found)
+
+
+def test_folders_that_wildcards_lead_to_are_named_before_a_file_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "config").write_text(f"Include {tmp_path}/?/*/x.conf\n")
+    assert {str(tmp_path / "a"), str(tmp_path / "a" / "b")} < set(code_of(str(tmp_path / "config")))
