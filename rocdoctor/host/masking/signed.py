@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from rocdoctor.model.lazy_re import regex
 
-# What ends a letter and nothing else. Behind mere thanks a heading may come: there a comma and two words are wanted.
+# What ends a letter and nothing else. Behind mere thanks, or "Best,", a heading may come: there a comma and two words
+# are wanted.
 _GREETINGS = (
     *("regards", "sincerely", "cheers", "best wishes"),
     *("viele gr", "liebe gr", "mit freundlichen", "cordialement"),
@@ -23,7 +24,8 @@ _SIGNED = regex(
     rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}(?:\n|\Z))"
 )
 _THANKED = regex(
-    r"(?im)(?P<k>^[ \t>]{0,8}(?:(?:many )?thanks|thank you)(?: in advance| a lot| so much)?,[ \t\r]{0,4}\n[ \t>]{0,8})"
+    r"(?im)(?P<k>^[ \t>]{0,8}(?:(?:many )?thanks|thank you|(?:all (?:the|my) )?best)"
+    r"(?: in advance| a lot| so much)?,[ \t\r]{0,4}\n[ \t>]{0,8})"
     rf"(?P<s>(?-i:{_WORD} {_WORD}))(?=[ \t\r]{{0,4}}\n?\Z)"
 )
 # Who signs and is nobody in particular, and what stands below a greeting without being a name.
@@ -36,7 +38,7 @@ def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
     """The text with such names replaced; ``low`` is the text in lower case."""
     if any(one in low for one in _GREETINGS):
         text = _SIGNED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
-    if "thank" in low:
+    if "thank" in low or "best," in low:
         text = _THANKED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
     return text
 

@@ -61,6 +61,7 @@ BLOCKS: tuple[tuple[str, str], ...] = (
     (f"It hangs.\n\nBest regards,\n{_NAME}\n", _NAME),
     (f"> Viele Gr\u00fc\u00dfe\n>\n> J. {_NAME.split()[1]}\n> Inst", _NAME.split()[1]),
     (f"Thanks,\n{_NAME}", _NAME),
+    (f"It hangs.\n\nAll the best,\n{_NAME}", _NAME),
     (f"password:\n{_LETTERS}", _LETTERS),
     (f"username:\nadmin\npassword:\n{_LETTERS}\nhost:\nx", _LETTERS),
     (f"Password:\n\n  {_LETTERS}\n\nthen run it", _LETTERS),
@@ -110,6 +111,7 @@ CONTROLS: tuple[str, ...] = (
 )
 CONTROL_BLOCKS: tuple[str, ...] = (
     "Thanks,\nSystem Information\nOS: Ubuntu",
+    "Best,\nSystem Information\nOS: Ubuntu",
     "Kind regards,\nThe ROCm Team\n",
     "the kernel regards\nGPU 0 as lost",
     "Password:\nPermission denied, please try again.",
