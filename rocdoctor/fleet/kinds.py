@@ -13,7 +13,8 @@ Test = Callable[[Any], bool]
 
 def fits(value: Any) -> bool:
     """Whether all fields of a dataclass, and of those in it, hold what they say; texts of numbers are none."""
-    return _test(type(value))(value)
+    kind: Any = type(value)
+    return bool(_test(kind)(value))
 
 
 @lru_cache(maxsize=256)
@@ -29,8 +30,10 @@ def _test(hint: Any) -> Test:
         tests = [_test(one) for one in inner]
         return lambda value: any(one(value) for one in tests)
     if origin in (list, dict):
-        kind, test = origin, _test(inner[-1])
-        return lambda value: type(value) is kind and all(map(test, value.values() if kind is dict else value))
+        test = _test(inner[-1])
+        if origin is list:
+            return lambda value: type(value) is list and all(map(test, value))
+        return lambda value: type(value) is dict and all(map(test, value.values()))
     if is_dataclass(hint):
         fields = [(name, _test(one)) for name, one in get_type_hints(hint).items()]
         return lambda value: type(value) is hint and all(test(getattr(value, name)) for name, test in fields)
