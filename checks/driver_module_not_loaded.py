@@ -75,7 +75,7 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
     )
     signed = " Secure Boot is on, so the module must be signed." if value_or(machine.kernel.secure_boot, False) else ""
     fix = Fix(
-        f"Look whether the kernel has the module (modinfo {module}; dkms status). If not, install the headers and the "
+        f"Check whether the kernel has the module (modinfo {module}; dkms status). If not, install the headers and the "
         f"{driver} for this kernel, or boot a kernel that the driver supports; then load it.{signed}",
         command=shell("modinfo -n {module:module}; dkms status; sudo modprobe {module:module}", module=module),
         safety="risky",

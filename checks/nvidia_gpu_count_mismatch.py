@@ -1,4 +1,4 @@
-"""nvidia-smi counts another number of GPUs than this machine shows.
+"""nvidia-smi counts a different number of GPUs than this machine shows.
 
 Why
   The driver leaves out GPUs that it could not start, that are kept for a virtual machine, or that a container or a job

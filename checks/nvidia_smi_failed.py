@@ -159,7 +159,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         message = "The NVIDIA driver runs, but nvidia-smi finds no device: the driver did not start the GPU on the bus."
         return _why_not_started(machine), message, fix
     fix = Fix(
-        "Look whether the module is built for the running kernel; if not, install the kernel headers and the driver "
+        "Check whether the module is built for the running kernel; if not, install the kernel headers and the driver "
         "again; then load it",
         command="dkms status; modinfo -n nvidia; sudo modprobe nvidia",
         safety="risky",

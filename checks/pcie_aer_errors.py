@@ -6,7 +6,7 @@ Why
   down. A non-fatal error lost one transfer; some come from harmless probing while the machine starts.
 
 Fix
-  See whether the counters still grow (they count since boot). If they do: seat the card again, take out risers, clean
+  See whether the counters still grow (they count since boot). If they do: reseat the card, take out risers, clean
   the contacts, try another slot; then update the firmware of the board.
 
 References
@@ -41,7 +41,7 @@ _LOGGED = (
     (("pcie-aer-nonfatal",), "non-fatal"),
 )
 _FIX = Fix(
-    "Watch whether the counters grow under load; seat the card again, remove risers, try another slot",
+    "Watch whether the counters grow under load; reseat the card, remove risers, try another slot",
     command="grep -H TOTAL /sys/bus/pci/devices/*/aer_dev_*",
 )
 

@@ -53,7 +53,7 @@ _FEW = 2  # lanes: no board has a slot for a GPU with so few; it takes a riser, 
 _BUILT_WITH = 8  # lanes that a card can use at least when x1 or x2 is far below its design
 _SERVER_TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 _FIX = Fix(
-    "Seat the card again, take out risers and adapters, use the slot that is wired to the processor, and look for lane "
+    "Reseat the card, take out risers and adapters, use the slot that is wired to the processor, and look for lane "
     "splitting in the firmware setup",
     command="sudo lspci -vv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'",
 )

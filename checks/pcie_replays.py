@@ -6,7 +6,7 @@ Why
   is what that means for a link of 32 GT/s x16 in use all the time since boot, so slower links are judged mildly.
 
 Fix
-  Read the counter twice with a job running. If it grows: seat the card again, take out risers and try another slot.
+  Read the counter twice with a job running. If it grows: reseat the card, take out risers and try another slot.
 
 References
   https://docs.kernel.org/gpu/amdgpu/driver-misc.html (pcie_replay_count)
@@ -40,7 +40,7 @@ def pcie_replays(machine: Machine, gpu: Gpu) -> Outcome:
             cite(machine.kernel.uptime_s, f"up {uptime_s:.0f} s"),
         ],
         fix=Fix(
-            "See whether the count grows under load; seat the card again, remove risers, try another slot",
+            "See whether the count grows under load; reseat the card, remove risers, try another slot",
             command="grep -H . /sys/class/drm/card*/device/pcie_replay_count",
         ),
     )

@@ -7,7 +7,7 @@ Why
   given (`rocdoctor check --profile FILE`).
 
 Fix
-  Seat the card again, look for bridges and cables, and for the lane setting of the slot in the firmware setup. If the
+  Reseat the card, look for bridges and cables, and for the lane setting of the slot in the firmware setup. If the
   card was moved on purpose, make the profile anew.
 
 References

@@ -62,7 +62,7 @@ def gate(path: str, now: float, most_age_s: float, root: str = "/") -> GateAnswe
         if isinstance(one, dict) and _certain(one):
             place = "" if one.get("gpu") is None else f"gpu {_number(one.get('gpu')):.0f}: "
             return GateAnswer(False, f"{place}{_plain(one.get('message'))} [{_plain(one.get('check'))}]")
-    return GateAnswer(True, f"nothing certain against it {max(age, 0) / 60:.0f} min ago")
+    return GateAnswer(True, f"no certain fault {max(age, 0) / 60:.0f} min ago")
 
 
 def _record(path: str) -> tuple[Mapping[str, Any] | None, str]:

@@ -45,7 +45,7 @@ def ranks_of(hosts: str, size: str) -> dict[str, int]:
     """The rank of each host, of what ``ASK_HOSTS`` and ``ASK_SIZE`` printed; ValueError where that does not tell."""
     names = unfolded(hosts.strip())
     if str(len(names)) != size.strip():
-        raise ValueError(f"Flux has {size.strip()[:20] or 'no'} brokers on {len(names)} hosts: a host has several")
+        raise ValueError(f"Flux has {size.strip()[:20] or 'no'} brokers on {len(names)} hosts: a host runs several")
     return {name: rank for rank, name in enumerate(names)}
 
 

@@ -74,7 +74,7 @@ def _gated(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
         "pluginConfig": {"invoke_interval": "60s", "timeout": "5s", "max_output_length": 80, "concurrency": 1},
         "source": "rocdoctor-custom-plugin-monitor",
         "metricsReporting": True,
-        "conditions": [{"type": _CONDITION, "reason": "GpuIsWell", "message": "nothing certain against the GPUs"}],
+        "conditions": [{"type": _CONDITION, "reason": "GpuIsWell", "message": "no certain GPU fault"}],
         "rules": [
             {
                 "type": "permanent",
@@ -164,7 +164,7 @@ _NHC_CONF = f"""\
 _CONDITION = "RocdoctorGpu"
 _NPD_SCRIPT = """\
 #!/bin/sh
-# Written by rocdoctor: a custom plugin of node-problem-detector. 0: nothing certain against the GPUs; 1: a fault; 2:
+# Written by rocdoctor: a custom plugin of node-problem-detector. 0: no certain GPU fault; 1: a fault; 2:
 # not known, as where the gate is missing, breaks or hangs. 80 bytes are kept, and no half signs.
 PROGRAM
 said=$(timeout --kill-after=1 3 "$rocdoctor" gate --record /run/rocdoctor 2>/dev/null)

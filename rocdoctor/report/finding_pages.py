@@ -15,53 +15,53 @@ _FLEET: Mapping[str, _Page] = {
     classes.GPU_MISSING: (
         "A node has fewer GPUs on the bus than before, or than its peers.",
         "A GPU that leaves the bus takes its job with it. The record counts PCI devices, so no driver is needed to "
-        "see it. Class certain: drained when two rounds in a row show it. A node that always had fewer is "
+        "see it. Class certain: drained when two consecutive rounds show it. A node that always had fewer is "
         "different, not broken.",
-        "Drain the node. Look in its kernel log for the PCI address, then power it off and on once; a warm reboot "
+        "Drain the node. Look in its kernel log for the PCI address, then power-cycle it; a warm reboot "
         "is often not enough. If you removed the card yourself, run rocdoctor fleet forget STORE NODE.",
     ),
     classes.LINK_BELOW: (
-        "A GPU of a node has a narrower or slower link, fewer links to other GPUs, or less memory than on the peers.",
-        "A link that trains with fewer lanes slows each job that uses it, and reports no error. Class likely: "
+        "A GPU of a node has a narrower or slower link, fewer links to other GPUs, or less memory than its peers.",
+        "A link that trains with fewer lanes slows every job that uses it without an error. Class likely: "
         "drained when three of the last five records of this boot show it.",
-        "Run rocdoctor check on the node: it names the link and both widths. Seat the card again and try another "
+        "Run rocdoctor check on the node: it names the link and both widths. Reseat the card, then try another "
         "slot or riser.",
     ),
     classes.HOST_BELOW: (
         "A node has less main memory, fewer sockets or fewer network ports up than its peers.",
-        "A memory module or a port that failed is switched off at boot, and jobs run on with less. Class likely: "
+        "A memory module or a port that failed is disabled at boot, and jobs carry on with less. Class likely: "
         "drained when three of the last five records of this boot show it.",
         "Compare with rocdoctor fleet why STORE NODE, then look at the board's event log (ipmitool sel list).",
     ),
     classes.SWAPPED: (
-        "A node has another GPU than before.",
-        "Known only if records are made with --key: then each card has a pseudonym that stays. For information: "
-        "its past is that of another card.",
+        "A node has a different GPU than before.",
+        "Known only for records made with --key, which give each card a stable pseudonym. For information: "
+        "the node's history belongs to another card.",
         "Nothing, if somebody replaced it. Otherwise ask who did.",
     ),
     classes.SLOW: (
-        "A GPU is slower than the other GPUs of its node, or a node slower than its peers, in three measurements.",
+        "In three measurements, a GPU was slower than the others in its node, or a node slower than its peers.",
         "Each GPU is compared with the median of its node and each node with its group, within the same firmware, "
-        "driver, partition mode and power cap. The name goes on with the figure. Class slow: to test, never to "
-        "drain.",
-        "Take the node aside and run rocdoctor record --with-figures, with nothing else on it. Look for heat and "
-        "power limits first.",
+        "driver, partition mode and power cap. The figure follows the name. Class slow: proposed for a test, never "
+        "for a drain.",
+        "Take the node out of service and run rocdoctor record --with-figures with nothing else running. Check heat "
+        "and power limits first.",
     ),
     classes.NET_SLOW: (
-        "A node was slow or unreachable for all its partners in two runs of fleet net in a row.",
-        "Its partners were fast with others, so the fault lies between the node and its switch. To test, never to "
-        "drain.",
-        "Look at errors of its interface (ethtool -S, ip -s link), then change the cable.",
+        "A node was slow or unreachable for all its partners in two consecutive runs of fleet net.",
+        "Its partners were fast with others, so the fault lies between the node and its switch. Proposed for a "
+        "test, never for a drain.",
+        "Check its interface for errors (ethtool -S, ip -s link), then replace the cable.",
     ),
     classes.SPELLS: (
         "A lemon: a node had eight separate spells of trouble within seven days.",
-        "Each spell alone was too short to act. Nodes that keep coming and going cost more jobs than those that break.",
-        "Take it out of service for a longer test. rocdoctor fleet why STORE NODE lists what it showed.",
+        "Each spell alone was too short to act on. Flapping nodes cost more jobs than nodes that fail for good.",
+        "Take it out of service for a longer test. rocdoctor fleet why STORE NODE lists what was seen.",
     ),
     classes.SILENT: (
         "There is no usable record of a node: none came, it was damaged or too old, or its clock is wrong.",
         "Not known is neither good nor bad: it drains nothing and brings nothing back. The finding says why.",
-        "Look whether the node is up and rocdoctor record runs there. For a wrong clock, see chronyc tracking. If "
+        "Check that the node is up and that rocdoctor record runs there. For a wrong clock, see chronyc tracking. If "
         "the node is gone for good, run rocdoctor fleet forget STORE NODE.",
     ),
     classes.UNANSWERED: (
@@ -71,77 +71,77 @@ _FLEET: Mapping[str, _Page] = {
         "stat,cmd).",
     ),
     classes.DIFFERENT: (
-        "A node has another version, setting, package or card than most of its peers.",
-        "The name goes on with what differs. If two values are each found on a fifth of the nodes, neither is odd. "
+        "A node's version, setting, package or card differs from that of most peers.",
+        "What differs follows the name. If two values are each found on a fifth of the nodes, neither counts as odd. "
         "For information, never a reason to drain.",
-        "Make the node equal to its peers, or leave it if that is meant.",
+        "Make the node match its peers, or leave it if the difference is intended.",
     ),
     "fleet-net-node": (
         "A node is slow with all its partners, or they cannot reach it, although they are fast with others.",
-        "Nodes are measured in pairs; a node counts as its best pair does.",
-        "Look at errors of its interface (ethtool -S, ip -s link), then at cable and switch port.",
+        "Nodes are measured in pairs; a node is rated by its best pair.",
+        "Check its interface for errors (ethtool -S, ip -s link), then the cable and the switch port.",
     ),
     "fleet-net-leaf": (
         "Pairs of healthy nodes across a leaf switch are slow.",
-        "At least four pairs, and 30 % of them. Its nodes are not blamed.",
-        "Look at the uplinks of that switch.",
+        "Named when at least four pairs, and 30 % of all, are slow. The nodes below it are not blamed.",
+        "Check the uplinks of that switch.",
     ),
     "fleet-net-pair": (
         "Two nodes are slow with each other, though each is fast with others.",
-        "The path between them, another job, or chance. Neither node is to blame.",
-        "Measure again. If it stays, look at the path between their switches.",
+        "The cause may be the path between them, another job, or chance. Neither node is to blame.",
+        "Measure again. If it persists, check the path between their switches.",
     ),
     "fleet-net-all": (
-        "Something is wrong with all pairs, or they differ too much to name a node.",
-        "Many slow nodes share a cause, no node reaches another, or all are far below what their interfaces report.",
-        "Look at what they share: firewall, switch, or the interface that was chosen (NCCL_SOCKET_IFNAME).",
+        "Something affects all pairs, or they vary too much to name a node.",
+        "Many slow nodes share a cause, no node reaches another, or all are far slower than their interfaces report.",
+        "Check what they share: firewall, switch, or the chosen interface (NCCL_SOCKET_IFNAME).",
     ),
     "fleet-net-silent": (
         "A node did not join the run, stopped, or sent no report.",
-        "It was not measured, so it is not slow.",
-        "Look whether the command still runs there, and with the same key.",
+        "It was not measured, so it is not called slow.",
+        "Check that the command still runs there, with the same key.",
     ),
 }
 # Probes of `smoke --nnodes`, in the order in which they are made; docs/smoke.md has them as a table.
 _PROBES: Mapping[str, tuple[str, str]] = {
     "name-resolution": (
-        "A name does not resolve, or gives loopback where other nodes have to use it.",
-        "Give --rdzv an address, or correct /etc/hosts or the name server.",
+        "A host name does not resolve, or resolves to loopback although other nodes must use it.",
+        "Give --rdzv an address, or fix /etc/hosts or DNS.",
     ),
     "interface": (
         "GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME names an interface that is missing, down, or has no link or address.",
-        "Name the interface that leads to the other nodes (ip -brief address).",
+        "Set it to the interface that leads to the other nodes (ip -brief address).",
     ),
     "rendezvous": (
-        "The nodes did not meet: nobody listens, a node did not come, or the commands do not fit together.",
+        "The nodes did not meet: nothing listens, a node did not arrive, or the commands do not match.",
         "Start the same command on all nodes, with the same --rdzv, --nnodes and key.",
     ),
     "port": (
-        "The port of --rdzv cannot be used: another program has it, or it may not be opened.",
+        "The port of --rdzv cannot be used: another program holds it, or this user may not open it.",
         "Choose another port, the same on all nodes.",
     ),
     "reach": (
-        "A node cannot be reached from another one at the address that ranks would use.",
+        "A node cannot reach another at the address that ranks would use.",
         "Open TCP and UDP ports above 1024 between the nodes, and check routes (ip route).",
     ),
     "mtu": (
-        "Frames of full size vanish between two nodes, while small ones pass.",
+        "Full-size frames are lost between two nodes, while small ones pass.",
         "Set the same MTU on both interfaces and on the switch ports between them.",
     ),
     "stream": (
         "A stream of data between two nodes stalls.",
-        "Look at errors of both interfaces (ip -s link) and at firewalls that drop.",
+        "Check both interfaces for errors (ip -s link), and firewalls for dropped packets.",
     ),
     "speed": (
         "One stream carries less than a tenth of what the interfaces report.",
-        "Look at errors and at other traffic, or name a faster interface.",
+        "Check for errors and other traffic, or choose a faster interface.",
     ),
     "gpus": (
         "The nodes do not offer the GPUs that the run needs.",
-        "Give --nproc-per-node, or correct what hides GPUs on the named node.",
+        "Give --nproc-per-node, or fix what hides GPUs on the named node.",
     ),
     "versions": (
-        "torch, HIP, CUDA, Python or rocdoctor differ between nodes.",
+        "Versions of torch, HIP, CUDA, Python or rocdoctor differ between nodes.",
         "Install the same versions on all nodes.",
     ),
     "variables": (
@@ -153,8 +153,8 @@ _PROBES: Mapping[str, tuple[str, str]] = {
         "Start a time service on both (chronyc tracking).",
     ),
     "lost": (
-        "A node or its link went away while the run went on.",
-        "Look at the named node: whether it is up, and at its interface (ip -s link).",
+        "A node or its link went down during the run.",
+        "Check that the named node is up, and check its interface (ip -s link).",
     ),
 }
 

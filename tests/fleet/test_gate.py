@@ -35,7 +35,7 @@ def _answer(root: Path, record: NodeRecord, **changes: Any) -> tuple[bool, bool,
 
 
 def test_a_sound_node_is_open(root: Path) -> None:
-    assert _answer(root, node("a")) == (True, True, "nothing certain against it 1 min ago")
+    assert _answer(root, node("a")) == (True, True, "no certain fault 1 min ago")
 
 
 def test_a_certain_fault_seen_twice_closes(root: Path) -> None:

@@ -229,6 +229,6 @@ def test_a_closed_sensor_leaves_the_other_facts() -> None:
 def test_a_bus_that_gives_no_answer_does_not_show_that_no_gpu_is_there(question: str) -> None:
     diagnosis = judged(Broken("cpu-only-laptop").hang(question).host)
     first, *rest = text_of(diagnosis).replace("\n ", " ").splitlines()
-    assert first.startswith(f"It is unknown which GPUs are here: {question}: no answer")
+    assert first.startswith(f"Which GPUs are here is unknown: {question}: no answer")
     assert not any("none" in line for line in rest)
     assert "driver-module-not-loaded" in {one.check for one in diagnosis.verdicts if one.state == "unknown"}

@@ -25,6 +25,16 @@ BETTER = {
     r"\bcorrected errors leave results\b": "do not affect results",
     r"\bmet errors\b": "had errors, reported errors",
     r"\bof the kind of\b": "such as ...",
+    r"\b[Ll]ook whether\b": "check whether",
+    r"\bholds no kernels\b": "has no kernels",
+    r"\banother number of\b": "a different number of",
+    r"\bgoes on (?:with|over) (?:the CPU|TCP)\b": "falls back to",
+    r"\bcontrol groups of (?:version|this|its)\b|\bits control groups\b": "cgroup v2, cgroups",
+    r"\b[Ss]eat(?:ed)? (?:the card |it )(?:again|anew)\b": "reseat",
+    r"\bfree of another\b": "keep other releases off ...",
+    r"\bfor a try\b": "try ... with",
+    r"\banswer(?:s|ed)? no [\w ]{1,20} any more\b": "stopped answering",
+    r"\b(?:means|text|fix): '(?:Somebody tells|Look into)\b": "the writer says, check",
 }
 _ANY = re.compile("|".join(BETTER))
 # Their text is matched against reports, not shown.

@@ -1,4 +1,4 @@
-"""``rocdoctor explain``: the manual page of whatever a finding is named after."""
+"""``rocdoctor explain``: the manual page of any name that a finding can have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMATS: tuple[Format, ...] = ("text",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(PrintOptions):
-    """What a finding is named after."""
+    """The name of a check, finding or root cause."""
 
     name: str
 
@@ -25,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
     """How it is written."""
     format_arguments(parser, FORMATS)
     parser.add_argument(
-        "name", metavar="NAME", help="a check, or what else a finding is named after: fleet-..., advice-..., a cause"
+        "name", metavar="NAME", help="a check, or another name from a finding: fleet-..., advice-..., or a root cause"
     )
 
 

@@ -47,7 +47,7 @@ def count_words(count: int, noun: str = "GPU") -> str:
 def no_gpu_words(machine: Machine) -> str:
     """What is said of a machine without a known GPU, in a sentence."""
     if machine.gpus_gap is not None:
-        return f"It is unknown which GPUs are here: {machine.gpus_gap.why}."
+        return f"Which GPUs are here is unknown: {machine.gpus_gap.why}."
     return "No GPU is on the PCI bus." if machine.gpus_complete else "No GPU is in this evidence."
 
 

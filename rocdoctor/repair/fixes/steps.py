@@ -109,7 +109,7 @@ def _unset(change: Unset, check: str, place: TargetMachine) -> tuple[list[Step],
         text = _text(place.real(path))
         if text is None and _too_large(place.real(path)):
             left.append(
-                f"{place.shown(path)} is larger than {MOST_BYTES >> 20} MiB and was not read: look whether it "
+                f"{place.shown(path)} is larger than {MOST_BYTES >> 20} MiB and was not read: check whether it "
                 f"sets {change.name}"
             )
         if text is None or change.name not in text:

@@ -63,8 +63,8 @@ def _nothing(diagnosis: Diagnosis) -> str:
     if not usable and value_or(machine.container.kind, "") == "wsl":
         return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
     if machine.gpus_gap is not None:
-        longer = "; ask the machine again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""
-        return f"It is unknown which GPUs are here: {machine.gpus_gap.why}{longer}."
+        longer = "; try again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""
+        return f"Which GPUs are here is unknown: {machine.gpus_gap.why}{longer}."
     if not usable and machine.gpus_complete:
         return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
     if not usable:

@@ -397,6 +397,6 @@ class ThermalsPage(Page):
         if diagnosis is None:
             return Text("Asking for GPUs.")
         whole = diagnosis.machine.gpus_complete
-        words = "This machine has no GPU; only the processors have sensors."
+        words = "This machine has no GPU; only its CPUs have sensors."
         words = words if whole else no_gpu_words(diagnosis.machine)
         return Text(words, style="bold")

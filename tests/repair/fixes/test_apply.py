@@ -140,7 +140,7 @@ def test_a_file_too_large_to_be_read_is_named_and_nothing_is_begun(scratch: Scra
     made = work(_UNSET, scratch.place())
     assert made.steps == ()
     assert made.left == (
-        "~/.profile is larger than 1 MiB and was not read: look whether it sets HSA_OVERRIDE_GFX_VERSION",
+        "~/.profile is larger than 1 MiB and was not read: check whether it sets HSA_OVERRIDE_GFX_VERSION",
     )
 
 

@@ -301,7 +301,7 @@ def _left(title: str, step: Step, person: bool) -> Task:
 
 
 def _restart(title: str, step: Step) -> list[Task]:
-    look: Task = {"name": "Look whether a restart is due", "ansible.builtin.stat": {"path": _MARK}, "register": "due"}
+    look: Task = {"name": "Check whether a restart is due", "ansible.builtin.stat": {"path": _MARK}, "register": "due"}
     due = "due.stat.exists"
     if step.state == "todo" and not step.optional:  # what asks for it was done before this play
         due = "due.stat.exists or not restarted | bool"

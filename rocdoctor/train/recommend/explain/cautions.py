@@ -22,7 +22,7 @@ def _positions(work: Work) -> Iterator[str]:
     if most is None or work.seq <= most:
         return
     yield (
-        f"Sequences of {work.seq} tokens are longer than the {most} positions that {work.model.name} was made for. "
+        f"Sequences of {work.seq} tokens exceed the {most} positions that {work.model.name} supports. "
         "Rotary positions beyond them are untrained, and a learned table has no rows for them: use sequences of "
         f"{most}, or set rope_scaling (YaRN, factor {-(-work.seq // most)}) and raise max_position_embeddings."
     )
@@ -34,8 +34,8 @@ def _sharded_bitsandbytes(work: Work) -> Iterator[str]:
     DTensors of weights, of which torchao takes the local part (pytorch/ao, torchao/optim). Read 2026-11-28."""
     if work.optimizer == "adam8bit" and work.framework == "fsdp2" and not work.paged:
         yield (
-            "bitsandbytes' 8-bit Adam does not know FSDP2's sharded weights (its kernels end in illegal memory "
-            "accesses): use AdamW8bit of torchao, or DistributedDataParallel."
+            "bitsandbytes' 8-bit Adam does not support FSDP2's sharded weights (its kernels fail with illegal memory "
+            "accesses): use torchao's AdamW8bit, or DistributedDataParallel."
         )
 
 
@@ -47,6 +47,6 @@ def _shifted_copies(work: Work, found: GpuMemory) -> Iterator[str]:
     limit = SHARE * work.gpu.usable_bytes
     if found.high <= limit < found.high + more:
         yield (
-            f"This counts on a Transformers of 2025 or later: older ones copy the logits once more "
+            f"This assumes Transformers from 2025 or later: older releases copy the logits once more "
             f"({more / GIB:.1f} GiB), and then it may not fit."
         )

@@ -176,7 +176,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     if compiled and spec.get("fused_ce") is None and "titan" in named:
         # ``compile.components`` (torchtitan/config, components/loss.py), read 2026-11-28.
         loss = "compiled"
-        why.append("fused_ce not given: compiled, as torchtitan does with the model since February 2025")
+        why.append("fused_ce not given: compiled, as torchtitan has done with the model since February 2025")
     method = str(spec.get("method") or "full")[:60].lower()
     if "offload" in method and "no offload" not in method:
         parallel = replace(parallel, offload_optimizer=True, offload_weights=parallel.zero == 3)
@@ -190,13 +190,13 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         # the whole weight (``get_state_buffer`` of its optim/optimizer.py), of which FSDP2 leaves each rank a part.
         if framework == "fsdp2":
             raise SpecError(
-                f"optimizer '{optimizer}' is bitsandbytes', which does not know FSDP2's sharded weights; nearest: "
-                "adamw_8bit of torchao"
+                f"optimizer '{optimizer}' is from bitsandbytes, which does not support FSDP2's sharded weights; "
+                "nearest: torchao's adamw_8bit"
             )
         parallel = replace(parallel, offload_optimizer=True)
     if kind == "adam16bit" and (framework != "megatron" or parallel.zero != 1):
         raise SpecError(
-            f"optimizer '{optimizer}' is that of Megatron-LM's distributed optimizer (precision-aware); nearest: adamw"
+            f"optimizer '{optimizer}' belongs to Megatron-LM's distributed optimizer (precision-aware); nearest: adamw"
         )
     recompute = spec.get("recompute")
     return Work(

@@ -115,7 +115,7 @@ def speed_findings(links: Sequence[ProbedLink], nodes: Mapping[int, NodeFacts]) 
                     f"The gradients of 1e9 parameters in bf16 would take {_GRADIENT_BITS / rate / 1e6:.0f} s a step."
                 )
                 advice = (
-                    "Look whether this is the fast network (name it in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME), at "
+                    "Check whether this is the fast network (name it in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME), at "
                     "which speed the link runs, and whether traffic is shaped."
                 )
                 command = "ip route get ADDRESS; ethtool IFACE; tc qdisc show"

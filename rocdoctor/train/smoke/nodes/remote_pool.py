@@ -160,7 +160,7 @@ class Team:
         face = self._mine()
         how = "closed its connection" if wire.closed else f"has not been heard of for {SILENT_S:g} s"
         words = f"Node {node} at {wire.peer_address()} {how}"
-        advice = f"Look whether node {node} still runs and whether its interface and every hop on the way are up."
+        advice = f"Check whether node {node} still runs and whether its interface and every hop on the way are up."
         severed = face is not None and not (face.up and face.running)
         if face is not None and severed:
             words += f", and {face.name} of node 0 has no link (no carrier)"

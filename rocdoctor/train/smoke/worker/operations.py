@@ -119,25 +119,25 @@ def rarer(torch: Any) -> Iterator[Operation]:
         plain.layer_norm,
     )
     yield (
-        "cross-entropy of long rows, tokens left out",
+        "cross-entropy of long rows, ignored tokens",
         ((7, 4099),),
         lambda x: functional.cross_entropy(x, _left_out(torch, x), ignore_index=_NONE),
         lambda x: plain.row_losses(torch, x[1::2], numbers(torch, (7,), 4099, x.device)[1::2]).sum() / 3,
     )
     yield (
-        "convolution of 5 x 5 at every second place",
+        "5 x 5 convolution with stride 2",
         ((2, 3, 14, 14), (4, 3, 5, 5)),
         lambda image, kernel: functional.conv2d(image, kernel, stride=2),
         lambda image, kernel: _convolution(image, kernel, 0, 2),
     )
     yield (
-        "convolution of 1 x 1 with a border of 2",
+        "1 x 1 convolution with padding 2",
         ((2, 5, 7, 7), (4, 5, 1, 1)),
         lambda image, kernel: functional.conv2d(image, kernel, padding=2),
         lambda image, kernel: _convolution(image, kernel, 2),
     )
     yield (
-        "convolution of each channel alone",
+        "depthwise convolution",
         ((2, 5, 9, 9), (5, 1, 3, 3)),
         lambda image, kernel: functional.conv2d(image, kernel, padding=1, groups=5),
         lambda image, kernel: _convolution(image, _apart(torch, kernel), 1),
@@ -155,7 +155,7 @@ def rarer(torch: Any) -> Iterator[Operation]:
         lambda q, k, v: _masked_attention(q, k, v, _mask(torch, q)),
     )
     yield (
-        "attention of queries that share keys",
+        "grouped-query attention",
         ((2, 4, 24, 32), (2, 2, 24, 32), (2, 2, 24, 32)),
         lambda *three: functional.scaled_dot_product_attention(*three, is_causal=True, **_sharing(torch)),
         lambda q, k, v: plain.attention(torch, q, _repeated(k), _repeated(v), True),
@@ -191,7 +191,7 @@ def _repeated(heads: Any) -> Any:
 def _sharing(torch: Any) -> dict[str, bool]:
     """How queries are told to share keys: torch 2.5 brought it."""
     if release(torch) < (2, 5):
-        raise NotImplementedError("attention of queries that share keys is not implemented before torch 2.5")
+        raise NotImplementedError("grouped-query attention is not implemented before torch 2.5")
     return {"enable_gqa": True}
 
 

@@ -232,10 +232,10 @@ def hybrid(context: Context) -> None:
     def seen(step: int, _probe: Probe) -> None:
         named = {name: one for name, one in model.named_parameters() if name.startswith(("norm", "head"))}
         wanted = sum(float((steps[step].grad[name] ** 2).sum()) for name in named) ** 0.5
-        context.mark(f"step {step}: norm of gradients")
+        context.mark(f"step {step}: gradient norm")
         norm = context.torch.nn.utils.clip_grad_norm_(list(named.values()), float("inf"))
         norm = norm.full_tensor() if shards.is_sharded(norm) else norm
-        context.check("value", "norm of gradients", norm, wanted, step=step, turn=END_TURN - 9, layer="framework")
+        context.check("value", "gradient norm", norm, wanted, step=step, turn=END_TURN - 9, layer="framework")
 
     run(context, model=model, replicas=2 if world % 2 == 0 else world, seen=seen)
     if world == 2 or world % 2:

@@ -209,7 +209,7 @@ def data_parallel(context: Context) -> None:
     def seen(step: int) -> None:
         for name, buffer, right in (("the buffer", inner.gain, _gain(step)), ("whole buffer", inner.count, 10 * step)):
             held = float(buffer)
-            words = f"is {held:g} after the forward: rank 0's, {right:g}, did not come"
+            words = f"is {held:g} after the forward pass: rank 0's value, {right:g}, did not arrive"
             context.expect("value", name, held == right, words, step=step, turn=0, layer="framework")
 
     named = {models.plain_name(name): one for name, one in model.named_parameters() if one.requires_grad}

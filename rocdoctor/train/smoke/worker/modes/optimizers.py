@@ -188,12 +188,12 @@ def dropout(context: Context) -> None:
         "local", "dropout in evaluation", functional.dropout(ones, share, training=False), ones, tolerance=0.0
     )
     for way in (False, True):
-        context.mark("dropout that is computed again in the backward")
+        context.mark("dropout recomputed in the backward pass")
         ones = torch.ones(size, device=context.device, requires_grad=True)
         got = checkpoint(lambda x: functional.dropout(x * 2.0, share) * x, ones, use_reentrant=way)
         got.sum().backward()
         kept = (got.detach() != 0).double()
-        words = f"gradient of dropout that is computed again ({'re-entrant' if way else 'not re-entrant'})"
+        words = f"gradient of recomputed dropout ({'reentrant' if way else 'non-reentrant'})"
         context.check("local", words, ones.grad, 4 * kept / (1 - share), tolerance=_SCALED, layer="framework")
     if context.world > 1:
         _streams(context, drawn)

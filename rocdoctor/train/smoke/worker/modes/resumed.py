@@ -1,4 +1,4 @@
-"""Training that is resumed by another number of ranks from a sharded checkpoint, in the middle and back again."""
+"""Training that is resumed by a different number of ranks from a sharded checkpoint, in the middle and back again."""
 
 from __future__ import annotations
 
