@@ -20,6 +20,7 @@ from rocdoctor.host.live.trust import owner_of, privileged
 from rocdoctor.model.lazy_re import regex
 
 _NAME = regex(r"([0-9]{1,12})\.json(?:l)?\.gz")
+_UNFINISHED = regex(r"\.[0-9]{1,12}\.json(?:l)?\.gz\.[0-9a-f]{12}")
 _MOST_HEAD = 2 * MOST_NET
 _LATEST = 1 << 40  # seconds, as of runs of pairs
 _MOST_STATE = 1 << 28
@@ -50,6 +51,13 @@ def numbered(folder: Path) -> dict[int, Path]:
             if match := _NAME.fullmatch(name):
                 found[int(match[1])] = folder / name
     return dict(sorted(found.items()))
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Files that whoever was killed while it wrote has left, as ``host/live/new_file.py`` names them."""
+    with contextlib.suppress(OSError):
+        return [folder / name for name in os.listdir(folder) if _UNFINISHED.fullmatch(name)]
+    return []
 
 
 @contextlib.contextmanager

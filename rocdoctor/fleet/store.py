@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.fleet.judge import Incoming, Memories, judge
-from rocdoctor.fleet.kept_files import DAMAGED, numbered, opened_round, read_state
+from rocdoctor.fleet.kept_files import DAMAGED, numbered, opened_round, read_state, unfinished
 from rocdoctor.fleet.memory import as_state, from_state
 from rocdoctor.fleet.net.read_net import MOST_BYTES as MOST_NET
 from rocdoctor.fleet.net.read_net import NetLook, as_row, read_net
@@ -162,6 +162,8 @@ class Store:
 
     def _thin(self, now: int) -> None:
         """Delete rounds that are old, and states that no round begins from. What interrupts it loses nothing else."""
+        for path in (one for kind in ("incoming", "rounds", "state") for one in unfinished(self.folder / kind)):
+            path.unlink(missing_ok=True)
         rounds = self._times()
         gone = too_old(rounds, now, self.keep_for)
         left = [one for one in rounds if one.number not in set(gone)]

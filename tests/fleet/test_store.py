@@ -59,6 +59,7 @@ def test_a_state_that_is_lost_or_damaged_is_made_again(told: tuple[Store, list[F
     assert store.again() == verdicts[-1]
 
 
+_PLACES = (("incoming", "000012.jsonl.gz"), ("rounds", "000013.jsonl.gz"), ("state", "000013.json.gz"))
 _HEAD = f'"round": 13, "at": {NOW + 1300}'
 
 
@@ -127,6 +128,18 @@ def test_what_waits_or_has_no_number_is_none_of_the_stores(told: tuple[Store, li
     )
     with pytest.raises(StoreError, match="no longer kept"):  # at once, whatever number a name has
         store.again()
+
+
+def test_what_a_killed_tick_left_goes_with_the_next(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, _ = told
+    left = [store.folder / kind / f".{name}.0123456789ab" for kind, name in _PLACES]
+    kept = store.folder / "rounds" / ".000013.jsonl.gz.other"
+    for path in (*left, kept):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"half")
+    store.tick(_batch(*_lines(NOW + 1300)), NOW + 1300)
+    assert [path for path in left if path.exists()] == []
+    assert kept.exists(), "somebody else's"
 
 
 def test_root_reads_no_round_that_others_can_change(

@@ -18,9 +18,9 @@ def test_a_row_over_its_limit_is_told_and_ends_it_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = (most("a", 2, 2, " s"), share("b", 99, 100, 0.99), none("c", []), skipped("d", "no root"))
-    bad = (most("a", 2.1, 2, " s"), share("b", 98, 100, 0.99), none("c", ["n1"]))
+    bad = (most("a", 2.1, 2, " s"), share("b", 98, 100, 0.99), none("c", ["n1"]), share("d", 0, 0, 1.0))
     assert [one.ok for one in good] == [True, True, True, None]
-    assert [one.ok for one in bad] == [False, False, False]
+    assert [one.ok for one in bad] == [False, False, False, False]
     rows: list[Row] = []
 
     def figure(setting: Setting) -> Iterator[Row]:

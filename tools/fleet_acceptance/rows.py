@@ -32,8 +32,8 @@ def most(what: str, value: float, limit: float, unit: str = "") -> Row:
 
 
 def share(what: str, found: int, of: int, least: float) -> Row:
-    """A count that is at least this share (0 to 1) of all."""
-    return Row(what, f">= {least * 100:g} %", f"{found} of {of}", found >= least * of)
+    """A count that is at least this share (0 to 1) of all; of none it shows nothing, and is not within its limit."""
+    return Row(what, f">= {least * 100:g} %", f"{found} of {of}", of > 0 and found >= least * of)
 
 
 def none(what: str, found: Sequence[object]) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from random import Random
@@ -44,9 +43,10 @@ def figure(setting: Setting) -> Iterator[Row]:
                 stream.write(line.replace('"kernel":"', '"kernel":"1') if changed else line)
         at = world.begin + (number - 1) * 300
         tick = fleet("tick", store, rounds, "--at", at, "--json")
+        told = tick.data()
         yield most(f"round {number} of {setting.nodes} nodes, CPU", tick.cpu_s, 20, " s")
         yield most(f"round {number} of {setting.nodes} nodes, memory", tick.peak_mib, 600, " MiB")
-        yield holds("  all nodes are in it", len(json.loads(tick.out)["nodes"]) > 0 and tick.code in (0, 1))
+        yield holds("  all nodes are in it", told["total"] == told["told"] == setting.nodes, f"{told['told']}")
     page = fleet("page", store, place / "page.html")
     yield most("fleet page, CPU", page.cpu_s, 5, " s")
     yield most("fleet page, size", (place / "page.html").stat().st_size / 1e6, 3, " MB")
