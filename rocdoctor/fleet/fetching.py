@@ -194,10 +194,10 @@ _MOST_OF_ANSIBLE = 2 << 30
 
 _PLAY = """\
 # Written by rocdoctor: each node records itself, and what it prints comes into a file of its name here.
-- hosts: {nodes} # a list, since YAML reads 0012 or 10:20 as numbers
+{more}- hosts: {nodes} # a list, since YAML reads 0012 or 10:20 as numbers
   gather_facts: false
   strategy: free
-  tasks:
+{first}  tasks:
     - name: Record this node
       ansible.builtin.raw: "{command}"
       register: rocdoctor_record
@@ -206,21 +206,61 @@ _PLAY = """\
     - name: Bring the record here
       ansible.builtin.copy:
         content: "{{{{ rocdoctor_record.stdout }}}}"
-        dest: "{folder}/records/{{{{ inventory_hostname }}}}.json"
+        dest: "{records}/{{{{ inventory_hostname }}}}.json"
         mode: "0600"
       delegate_to: localhost
       become: false
       vars: # so that nothing runs from a folder, or by an interpreter, that settings for nodes name
         ansible_connection: local
         ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
-        ansible_remote_tmp: "{folder}/tmp"
+        ansible_remote_tmp: "{temporary}"
 """
+# A play without a list of its own: what stands before it, and what comes first on each host of an inventory.
+_SITE_MORE = """\
+#
+#   ansible-playbook -i HOSTS -f 64 -T 10 rocdoctor-record.yml; rocdoctor fleet tick STORE RECORDS
+#
+# The folder RECORDS (rocdoctor_records below) must exist. Nodes need rocdoctor, but no Python of Ansible's. A node that
+# fails or hangs brings no record and holds up no other. With become, a node also records its kernel log where only root
+# may read it. `rocdoctor fleet run --on ansible` does the same in one step, and limits what a node may send.
+"""
+_SITE_FIRST = """\
+  vars:
+    rocdoctor_records: !unsafe {records}
+  pre_tasks:
+    - name: Take no name that is more than the name of a file
+      ansible.builtin.assert:
+        that: inventory_hostname is match('[A-Za-z0-9][A-Za-z0-9._-]{{0,252}}$')
+        quiet: true
+"""
+
+
+def site_play(program: str, records: str) -> str:
+    """A play for any inventory; ``program`` is a plain path on the nodes, ``records`` a folder where Ansible runs."""
+    asking = Asking((), program)
+    return _PLAY.format(
+        more=_SITE_MORE,
+        nodes=json.dumps(["all"]),
+        first=_SITE_FIRST.format(records=json.dumps(records)),
+        command=" ".join(_record(asking, "--node", "{{ inventory_hostname }}")),
+        limit=asking.limit_s + 2 * _CONNECT_S,
+        records="{{ rocdoctor_records }}",
+        temporary="~/.ansible/tmp",
+    )
 
 
 def _ansible(asking: Asking, folder: str) -> FetchPlan:
     words = " ".join(_record(asking, "--node", "{{ inventory_hostname }}"))
     limit = asking.limit_s + 2 * _CONNECT_S
-    play = _PLAY.format(nodes=json.dumps(list(asking.nodes)), command=words, limit=limit, folder=folder)
+    play = _PLAY.format(
+        more="",
+        nodes=json.dumps(list(asking.nodes)),
+        first="",
+        command=words,
+        limit=limit,
+        records=f"{folder}/records",
+        temporary=f"{folder}/tmp",
+    )
     inventory = asking.inventory if asking.inventory is not None else ",".join(asking.nodes) + ","
     argv_ = (
         "ansible-playbook",

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rocdoctor.fleet.dashboard import dashboard
+from rocdoctor.fleet.fetching import site_play
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import fits, shell
 from rocdoctor.train.emit.files import File
 
-SiteTarget = Literal["slurm", "nhc", "npd", "systemd", "prometheus", "grafana"]
+SiteTarget = Literal["slurm", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana"]
 _SLURM_PLACE, _NHC_PLACE, _NPD_PLACE = "/etc/slurm", "/etc/nhc", "/etc/node-problem-detector"
 # The first word of a unit's command is taken as it stands, and slurmd runs programs without a shell.
 _PLAIN_PATH = regex(r"/[A-Za-z0-9_./+-]{1,1000}")
@@ -48,6 +49,8 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
         return _slurm(places)
     if target in ("nhc", "npd"):
         return _gated(target, places)
+    if target == "ansible":
+        return (File("rocdoctor-record.yml", site_play(places.program, places.records)),)
     if target == "grafana":
         return (File("rocdoctor-dashboard.json", dashboard()),)
     return _systemd(places) if target == "systemd" else (File("rocdoctor-rules.yml", _RULES),)

@@ -16,10 +16,11 @@ import pytest
 import yaml
 
 from rocdoctor.cli.main import run
+from rocdoctor.fleet.record import as_data
 from rocdoctor.fleet.site_files import SiteError, SitePlaces, site_files
-from rocdoctor.fleet.store import Store
+from rocdoctor.fleet.store import Batch, Store
 from rocdoctor.report.fleet.fleet_metrics import metrics
-from tests.fleet.kit import fleet_of
+from tests.fleet.kit import fleet_of, node
 from tests.train.emit.readers.venvs import reader
 
 _HOSTILE = '/shared/my "records" $(touch x) %h; it\'s $HOME'
@@ -244,6 +245,53 @@ print(JSONEncoder().encode(Dashboard.from_json(json.load(open(sys.argv[1])))))
 """
 
 
+def _recorder(tmp_path: Path) -> str:
+    """A rocdoctor that prints a record of the node that it is asked for; one hangs up without."""
+    record = json.dumps(as_data(node("NODE")))
+    body = f"while [ $# -gt 1 ]; do shift; done\n[ $1 != gpu02 ] || exit 3\ncat <<'END' | sed s/NODE/$1/\n{record}\nEND"
+    return _program(tmp_path, body)
+
+
+def test_a_play_of_a_site_writes_a_file_for_each_node_of_any_inventory(tmp_path: Path) -> None:
+    hostile = f"{_HOSTILE} {{{{ 1 + 1 }}}}"
+    text = (_written(tmp_path, "ansible", records=hostile) / "rocdoctor-record.yml").read_text()
+    assert text.count("!unsafe") == 1
+    (play,) = yaml.safe_load(text.replace("!unsafe ", ""))
+    assert (play["hosts"], play["vars"]) == (["all"], {"rocdoctor_records": hostile})
+    record, bring = play["tasks"]
+    words = "timeout --kill-after=5 60 /opt/roc/bin/rocdoctor record --out - --quiet --node {{ inventory_hostname }}"
+    assert record["ansible.builtin.raw"] == words
+    assert bring["ansible.builtin.copy"]["dest"] == "{{ rocdoctor_records }}/{{ inventory_hostname }}.json"
+    (only,) = play["pre_tasks"]
+    pattern = re.search(r"match\('(.*)'\)$", only["ansible.builtin.assert"]["that"])
+    assert pattern is not None
+    for name, fine in (("gpu-01.x", True), ("../n1", False), ("n1; reboot", False), ("$(id)", False), ("", False)):
+        assert (re.match(pattern[1], name) is not None) == fine, name
+
+
+@pytest.mark.reader
+def test_ansible_brings_the_records_of_a_site(tmp_path: Path) -> None:
+    """By its own parser and as it runs: a folder of any name, a node that fails, and a name that is no file's."""
+    records = tmp_path / 'all "records" $(touch x) {{ 1 + 1 }} it\'s'
+    records.mkdir()
+    play = _written(tmp_path, "ansible", program=_recorder(tmp_path), records=str(records)) / "rocdoctor-record.yml"
+    hosts = tmp_path / "hosts.yml"
+    names = {name: {"ansible_connection": "local"} for name in ("gpu01", "gpu02", "gpu03", "x/../gpu04")}
+    hosts.write_text(yaml.safe_dump({"all": {"hosts": names}}))
+    argv = [str(reader("ansible").parent / "ansible-playbook"), "-i", str(hosts), str(play)]
+    around = {"HOME": str(tmp_path), "ANSIBLE_HOME": str(tmp_path / "ansible"), "LC_ALL": "C.UTF-8"}
+    checked = _ran([*argv, "--syntax-check"], **around)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    done = _ran(argv, **around)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert sorted(path.name for path in records.iterdir()) == ["gpu01.json", "gpu03.json"], done.stdout
+    batch = Batch()
+    batch.read(records)
+    assert sorted(batch.records) == ["gpu01", "gpu03"]
+    play.write_text(play.read_text().replace("ansible.builtin.raw", "ansible.builtin.rawer"))
+    assert _ran([*argv, "--syntax-check"], **around).returncode != 0
+
+
 @pytest.mark.reader
 def test_grafanas_own_types_keep_all_of_a_dashboard(tmp_path: Path) -> None:
     """What they do not know, they drop."""
@@ -285,4 +333,4 @@ def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.Captur
         with pytest.raises(SiteError):
             site_files("slurm", places)
     assert run(["fleet", "emit", "pbs", "out"]) == 2
-    assert "slurm|nhc|npd|systemd|prometheus|grafana DIR" in capsys.readouterr().err
+    assert "slurm|ansible|nhc|npd|systemd|prometheus|grafana DIR" in capsys.readouterr().err

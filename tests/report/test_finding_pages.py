@@ -77,7 +77,7 @@ def test_every_name_in_what_we_have_printed_is_explained() -> None:
 
 
 def test_a_name_goes_on_with_what_it_is_about_and_a_wrong_one_is_none() -> None:
-    assert page("fleet-trait-differs.power_cap_w").startswith("fleet-trait-differs.power_cap_w\n\nA node has another")
+    assert page("fleet-trait-differs.power_cap_w").startswith("fleet-trait-differs.power_cap_w\n\nA node's version")
     assert page(" Fleet-Silent\n") == page("fleet-silent")
     assert page("fleet-trait-differs.\x1b[31mred").startswith("fleet-trait-differs.red\n")
     with pytest.raises(UsageError, match="did you mean 'fleet-silent'"):

@@ -32,7 +32,7 @@ HELP: str = "which of many nodes to drain and why, judged from the records of al
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 Action = Literal["run", "tick", "ingest", "judge", "show", "why", "page", "metrics", "apply", "forget", "emit", "net"]
 _RECORDS = "/shared/records"
-_TARGETS = ("slurm", "nhc", "npd", "systemd", "prometheus", "grafana")
+_TARGETS = ("slurm", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
