@@ -248,7 +248,7 @@ print(JSONEncoder().encode(Dashboard.from_json(json.load(open(sys.argv[1])))))
 def _recorder(tmp_path: Path) -> str:
     """A rocdoctor that prints a record of the node that it is asked for; one hangs up without."""
     record = json.dumps(as_data(node("NODE")))
-    body = f"while [ $# -gt 1 ]; do shift; done\n[ $1 != gpu02 ] || exit 3\ncat <<'END' | sed s/NODE/$1/\n{record}\nEND"
+    body = f"while [ $# -gt 1 ]; do shift; done\n[ $1 != gpu02 ] || exit 3\ncat <<'END' | sed s,NODE,$1,\n{record}\nEND"
     return _program(tmp_path, body)
 
 
@@ -276,7 +276,7 @@ def test_ansible_brings_the_records_of_a_site(tmp_path: Path) -> None:
     records.mkdir()
     play = _written(tmp_path, "ansible", program=_recorder(tmp_path), records=str(records)) / "rocdoctor-record.yml"
     hosts = tmp_path / "hosts.yml"
-    names = {name: {"ansible_connection": "local"} for name in ("gpu01", "gpu02", "gpu03", "x/../gpu04")}
+    names = {name: {"ansible_connection": "local"} for name in ("gpu01", "gpu02", "gpu03", "../gpu04")}
     hosts.write_text(yaml.safe_dump({"all": {"hosts": names}}))
     argv = [str(reader("ansible").parent / "ansible-playbook"), "-i", str(hosts), str(play)]
     around = {"HOME": str(tmp_path), "ANSIBLE_HOME": str(tmp_path / "ansible"), "LC_ALL": "C.UTF-8"}
@@ -285,6 +285,7 @@ def test_ansible_brings_the_records_of_a_site(tmp_path: Path) -> None:
     done = _ran(argv, **around)
     assert done.returncode == 2, done.stdout + done.stderr
     assert sorted(path.name for path in records.iterdir()) == ["gpu01.json", "gpu03.json"], done.stdout
+    assert not (tmp_path / "gpu04.json").exists()
     batch = Batch()
     batch.read(records)
     assert sorted(batch.records) == ["gpu01", "gpu03"]
