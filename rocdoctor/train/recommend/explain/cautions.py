@@ -47,6 +47,6 @@ def _shifted_copies(work: Work, found: GpuMemory) -> Iterator[str]:
     limit = SHARE * work.gpu.usable_bytes
     if found.high <= limit < found.high + more:
         yield (
-            f"This assumes Transformers from 2025 or later: older releases copy the logits once more "
+            f"This counts on a Transformers of 2025 or later: older ones copy the logits once more "
             f"({more / GIB:.1f} GiB), and then it may not fit."
         )
