@@ -53,7 +53,7 @@ def test_a_sequence_beyond_the_positions_is_said_with_the_factor() -> None:
 
 
 def test_bitsandbytes_is_not_planned_with_fsdp2() -> None:
-    with pytest.raises(SpecError, match="FSDP2's sharded weights; nearest: torchao.s adamw_8bit"):
+    with pytest.raises(SpecError, match="FSDP2's sharded weights; nearest: torchao's adamw_8bit"):
         solve(changed(parallel={"fsdp": 8}, optimizer="paged_adamw_8bit"))
     assert "torchao" in said(parallel={"fsdp": 8}, optimizer="adamw_8bit")
     assert "torchao" not in said(parallel={"dp": 8}, framework="ddp", optimizer="adamw_8bit")
