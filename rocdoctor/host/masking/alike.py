@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 
-from rocdoctor.host.masking.any_digits import telling_digits, tells
+from rocdoctor.host.masking.any_digits import numbered_words, telling_digits, tells
 from rocdoctor.host.masking.columns import compares_lines
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
@@ -29,8 +29,9 @@ _TELLING = regex(
     r"(?:[0-9A-Fa-f]{2}[ .:]){6}|[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.|%[0-9A-Fa-f]{2}|\\|&#|[^\x00-\x7f]|"
     r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20}"
 )
-# Codes alone: what digits they have decides what they say.
+# Codes, and lists of names that are written short: what digits they have decides what they say.
 _CODED = regex(
+    r"[\w.-]\[[0-9,-]{0,200}[0-9][,-][0-9]|"
     r"[0-9A-Fa-f]{20}|(?:[0-9A-Fa-f]{2}[ :]){12}|%[0-9A-Fa-f]{2}|\\|&#|masked-|[^\x00-\x7f]|"
     r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20}"
 )
@@ -116,13 +117,13 @@ class KnownShapes:
         first: dict[str, int] = {}
         for at, shape in enumerate(shapes):
             inert = self._inert.get(shape)
-            if inert is None and counts[shape] >= _FEW and shape not in self._asked:
+            if (inert or (inert is None and counts[shape] >= _FEW)) and shape not in self._asked:
                 asked = self._patterns(shape)
                 if asked is None:
                     self._know(shape, inert := False)
                 else:
                     self._asked[shape] = asked
-            patterns = self._asked.get(shape, () if inert else None)
+            patterns = self._asked.get(shape)
             if inert is False or patterns is None or tells(patterns, lines[at]):
                 now.append(at)
             elif inert is None and shape in first:
@@ -144,7 +145,12 @@ class KnownShapes:
         """Whether no rule changes what is like each of these lines, which were masked, or teaches something there."""
         same = dict(zip(lines, unchanged, strict=True))
         candidates = [line for line, kept in same.items() if kept or self._hears]
-        quiet_too = dict(zip(candidates, self._quiet([_loud(line) for line in candidates]), strict=True))
+        loud = [_loud(line) for line in candidates]
+        # What is a word of the tools with these digits alone says nothing of others: k8s.io.
+        quiet_too = {
+            line: quiet and not numbered_words().search(said)
+            for line, said, quiet in zip(candidates, loud, self._quiet(loud), strict=True)
+        }
         judged = [quiet_too.get(line, False) for line in same]
         for line, inert in zip(same, judged, strict=True):
             self._know(alike(line), inert)

@@ -78,6 +78,18 @@ def _span_words() -> tuple[tuple[str, str], ...]:
     return tuple((word, alike(word)) for word in load_tables().span_literals)
 
 
+_OF_RULES = ("mlx5", "hfi1", "1pass")  # what expressions outside the tables take for no name
+
+
+@lru_cache(maxsize=1)
+def numbered_words() -> re.Pattern[str]:
+    """Words with digits that are no names, where those with other digits may be: ``k8s.io``, ``gdm3``."""
+    tables = load_tables()
+    known = (tables.common_words, tables.folders, tables.services, tables.public_domains, tables.public_accounts)
+    words = {word for one in (*known, tables.system_groups) for word in one if any(map(str.isdigit, word))}
+    return re.compile("|".join(map(re.escape, sorted({*words, *_OF_RULES}))), re.IGNORECASE)
+
+
 def telling_digits(shape: str) -> tuple[re.Pattern[str], ...] | None:
     """What finds in a line whether its digits tell: the rules that may fit it, by its shape, with some digits.
 

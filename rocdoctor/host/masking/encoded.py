@@ -195,6 +195,10 @@ class KnownValues:
         self._pattern = None
         return True
 
+    def full(self) -> bool:
+        """Whether no more values are remembered."""
+        return len(self._values) >= self.MOST
+
     def known(self) -> list[str]:
         """The values, in lower case."""
         return [value.lower() for value in self._values]

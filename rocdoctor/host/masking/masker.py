@@ -25,6 +25,7 @@ from rocdoctor.host.masking.ids import (
     mask_whole_answer,
     serial_question,
 )
+from rocdoctor.host.masking.name_lists import listed_names
 from rocdoctor.host.masking.names import Names
 from rocdoctor.host.masking.needs_masking import is_numbers, is_plain
 from rocdoctor.host.masking.network import mask_emails, mask_net
@@ -124,6 +125,9 @@ class Masker:
         """
         heard = Masker(hears=True)
         heard.mask_text(text)
+        if heard._names.full() or heard._values.full():  # which ones are kept depends on the order of the lines
+            heard = Masker()
+            heard.mask_text(text)
         with self._lock:
             self._names.adopt(heard._names)
             self._grown += self._values.adopt(heard._values)
@@ -353,11 +357,12 @@ class Masker:
     def teaching_nothing(self, lines: list[str]) -> list[bool]:
         """For each line whether masking it teaches no name and no value; the masker must know nothing yet.
 
-        What was learned is blamed on each line that holds it; where it stands in none, on all that were changed.
+        What was learned is blamed on each line that holds it, also in a list that is written short; where it stands in
+        none, on all that were changed.
         """
         masked = self.masked_lines(lines)
         told = [*self._names.known(), *self._values.known()]
-        low = [line.lower() for line in lines]
+        low = [" ".join((line, *listed_names(line))).lower() for line in lines]
         sure = len(told) < KnownValues.MOST and all(any(one in line for line in low) for one in told)
         return [
             made == line or (sure and not (_OWN in made or _CUT.search(made) or any(one in lowered for one in told)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from rocdoctor.model.lazy_re import regex
@@ -20,6 +21,13 @@ def numbers_of(ranges: str) -> list[str]:
             many = range(int(first), min(int(last or first), int(first) + _MOST_NUMBERS) + 1)
             found += [str(number).zfill(len(first)) for number in many]
     return found[:_MOST_NUMBERS]
+
+
+def listed_names(text: str) -> Iterator[str]:
+    """The names in lists that are written short: ``n01``, ``n02`` of ``n[01-02]``."""
+    for stem, ranges, rest in COMPRESSED.findall(text) if "[" in text else ():
+        for number in numbers_of(ranges):
+            yield f"{stem}{number}{rest}"
 
 
 @lru_cache(maxsize=256)

@@ -226,6 +226,10 @@ class Names:
             self._bare[name] = cls
             self.generation += 1
 
+    def full(self) -> bool:
+        """Whether no more names are masked everywhere."""
+        return len(self._bare) >= _MOST_NAMES
+
     def known(self) -> Collection[str]:
         """The names that are masked everywhere, in lower case."""
         return self._bare.keys()

@@ -61,7 +61,7 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     out: list[str] = []
     position = before = 0
     valued: bool | None = None  # whether there is any value; looked for behind the first name
-    for name in (one for span in spans if _names(alike(text[slice(*span)])) for one in _NAMED.finditer(text, *span)):
+    for name in (one for span in spans if _names(text[slice(*span)]) for one in _NAMED.finditer(text, *span)):
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
         since, before = before, name.end()
         hidden = kind in ("strong", "medium")
@@ -83,9 +83,16 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     return "".join([*out, text[position:]]) if out else text
 
 
+_LONG = 400  # signs of a line: longer ones repeat themselves less, and are not kept
+
+
+def _names(line: str) -> bool:
+    """Whether a name stands under a key in a line; logs repeat themselves but for their digits."""
+    return len(line) > _LONG or _names_in(alike(line))
+
+
 @lru_cache(maxsize=4096)
-def _names(shape: str) -> bool:
-    """Whether a name stands under a key in a line, whose digits are all 0; logs repeat themselves."""
+def _names_in(shape: str) -> bool:
     return _NAMED.search(shape) is not None
 
 

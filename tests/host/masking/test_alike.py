@@ -240,6 +240,10 @@ def _learned_of_all(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[st
         ("lynx-cn0{n}:12345:12345 [0] NCCL INFO Bootstrap : Using eth0:10.1.2.3<0>", ["lynx-cn040"]),
         ("peer 10.1.2.3 of lynxhost{n}.hpc.uni-x.de answers", ["lynxhost40"]),
         ("db_password=Xk{n}fGq92LmQa", ["xk40fgq92lmqa"]),
+        ("{n}00 pdsh -w lynxcn[100-103]", ["lynxcn100", "lynxcn103"]),
+        ("pdsh -w lynxcn[1,2]\nlynxcn1 up\n1 lynxcn2", ["lynxcn1", "lynxcn2"]),
+        ("{n}00 GET https://lynx-cn.k3s.io/a", ["k3s.io"]),
+        ("{n}000000 https://mlx4_0/a", ["mlx4_0"]),
     ],
 )
 def test_what_is_heard_is_what_masking_learns(
@@ -261,6 +265,23 @@ def test_forms_with_any_digits_teach_what_they_teach_alone(monkeypatch: pytest.M
     chosen.shuffle(lines)
     text = "\n".join(lines)
     assert _heard(text) == _learned_of_all(text, monkeypatch)
+
+
+def test_the_same_few_of_many_secrets_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    forms = ("serial {n} DB_PASSWORD=Sommer{n}haus{n}xy machine {n}", "DB_PASSWORD={w}Winter7")
+    lines = [one.format(n=n, w=chr(65 + n % 26) * 3) for n in range(10, 50) for one in forms]
+    text = "\n".join([*lines, *(f"{chr(97 + n % 26)}{chr(97 + n // 26)} is up" for n in range(200))])
+    assert _heard(text) == _learned_of_all(text, monkeypatch)
+
+
+def test_digits_tell_also_where_what_was_known_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "_MOST", 3)
+    known = KnownShapes(lambda lines: [True] * len(lines), hears=True)
+    lines = [f"jkowal:{n}:{n}" for n in range(10000, 10009)]
+    assert known.parted(lines) == ([0], {0: [1, 2, 3, 4, 5, 6, 7, 8]})
+    shapes = ["a", "b", "c", lines[0]]
+    assert known.judge(shapes, [True] * 4) == [True] * 4
+    assert known.parted([*lines, "jkowal:65536:65536"])[0] == [9]
 
 
 def test_few_lines_of_a_log_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
