@@ -125,7 +125,7 @@ class Masker:
         """
         heard = Masker(hears=True)
         heard.mask_text(text)
-        if heard._names.full() or heard._values.full():  # which ones are kept depends on the order of the lines
+        if heard._names.ordered() or heard._values.full():  # what is kept depends on the order of the lines
             heard = Masker()
             heard.mask_text(text)
         with self._lock:

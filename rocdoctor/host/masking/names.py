@@ -97,6 +97,7 @@ class Names:
         }
         self._pseudonyms = pseudonyms
         self._bare: dict[str, str] = {}
+        self._contested = False
         self.generation = 0  # grows with every name that is masked everywhere from then on
         self._home: re.Pattern[str] | None = None
         self._home_path = ""
@@ -221,14 +222,15 @@ class Names:
 
     def _add(self, name: str, cls: str) -> None:
         if name in self._bare:
+            self._contested |= self._bare[name] != cls
             return
         if len(self._bare) < _MOST_NAMES and "\n" not in name:
             self._bare[name] = cls
             self.generation += 1
 
-    def full(self) -> bool:
-        """Whether no more names are masked everywhere."""
-        return len(self._bare) >= _MOST_NAMES
+    def ordered(self) -> bool:
+        """Whether what is known depends on what came first: there are too many names, or one is a user and a host."""
+        return self._contested or len(self._bare) >= _MOST_NAMES
 
     def known(self) -> Collection[str]:
         """The names that are masked everywhere, in lower case."""

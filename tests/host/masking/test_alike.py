@@ -274,6 +274,15 @@ def test_the_same_few_of_many_secrets_are_heard(monkeypatch: pytest.MonkeyPatch)
     assert _heard(text) == _learned_of_all(text, monkeypatch)
 
 
+def test_a_name_of_a_user_and_a_host_is_what_comes_first() -> None:
+    forms = ("10.1.2.{n} USER=bwolk{n} uuid", "NodeList=bwolk{n} {w}")
+    lines = [one.format(n=n, w=chr(87 + n)) for n in range(10, 30) for one in forms]
+    text = "\n".join([*lines, *(f"{chr(97 + n % 26)}{chr(97 + n // 26)} is up" for n in range(200))])
+    masker = Masker()
+    masker.hear(text)
+    assert masker.mask_text("bwolk29 is up") == "user-1 is up"
+
+
 def test_digits_tell_also_where_what_was_known_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike, "_MOST", 3)
     known = KnownShapes(lambda lines: [True] * len(lines), hears=True)
