@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import SHARE
-from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, moments_copy
 from rocdoctor.train.recommend.model.spec import Work
 
 
@@ -15,6 +15,7 @@ def cautions(work: Work, found: GpuMemory) -> Iterator[str]:
     yield from _positions(work)
     yield from _sharded_bitsandbytes(work)
     yield from _shifted_copies(work, found)
+    yield from _copied_moments(work, found)
 
 
 def _positions(work: Work) -> Iterator[str]:
@@ -23,8 +24,9 @@ def _positions(work: Work) -> Iterator[str]:
         return
     yield (
         f"Sequences of {work.seq} tokens exceed the {most} positions that {work.model.name} supports. "
-        "Rotary positions beyond them are untrained, and a learned table has no rows for them: use sequences of "
-        f"{most}, or set rope_scaling (YaRN, factor {-(-work.seq // most)}) and raise max_position_embeddings."
+        f"For pretraining, raise max_position_embeddings. For fine-tuning, use sequences of {most}: rotary positions "
+        f"beyond them are untrained, unless rope_scaling (YaRN) stretches them {-(-work.seq // most)} times, and a "
+        "learned table has no rows for them."
     )
 
 
@@ -50,3 +52,19 @@ def _shifted_copies(work: Work, found: GpuMemory) -> Iterator[str]:
             f"This counts on a Transformers of 2025 or later: older ones copy the logits once more "
             f"({more / GIB:.1f} GiB), and then it may not fit."
         )
+
+
+def _copied_moments(work: Work, found: GpuMemory) -> Iterator[str]:
+    """bf16 moments came with Transformer Engine 2.3 (commit 86928e07e). AMD's fork follows its versions: 2.17 is the
+    newest that was seen (build_tools/VERSION.txt of ROCm/TransformerEngine). Read 2026-11-29."""
+    more = moments_copy(work)
+    if not more:
+        return
+    if found.states + more + found.context <= SHARE * work.gpu.usable_bytes:
+        yield "Moments in bf16 need TransformerEngine 2.3 or later, also that for ROCm."
+        return
+    yield (
+        "Moments in bf16 need TransformerEngine 2.14 or later, also that for ROCm: ask pip show transformer_engine "
+        f"first. Releases 2.3 to 2.13 copy them to fp32 in each step, which takes {more / GIB:.1f} GiB more and does "
+        "not fit."
+    )

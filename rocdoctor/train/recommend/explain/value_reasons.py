@@ -365,7 +365,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             "optimizer",
             "adamw_bf16_moments",
             f"moments in fp32 would need {gib(whole.memory.high)}; weights and gradients stay in fp32, as in NVIDIA's "
-            "recipe for DeepSeek-V4; it needs TransformerEngine 2.1 (FusedAdam)",
+            "recipe for DeepSeek-V4; the FusedAdam of TransformerEngine keeps them (the notes say which release)",
             f"{each:g} B a parameter",
         )
     if work.pure_bf16:

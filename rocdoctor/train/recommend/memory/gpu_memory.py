@@ -98,9 +98,9 @@ def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
     if work.framework == "deepspeed":
         return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
     # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients. Its
-    # precision-aware optimizer keeps of the fp32 weights what the 16-bit ones lack (``store_param_remainders`` of
-    # megatron/core/optimizer/optimizer_config.py, on by default, read 2026-11-28).
-    remainders = work.optimizer == "adam16bit" and not work.precision.startswith("fp8")
+    # precision-aware optimizer keeps of the fp32 weights what bf16 ones lack (``store_param_remainders`` of
+    # megatron/core/optimizer/optimizer_config.py, on by default, read 2026-11-28; other types share no bits with them).
+    remainders = work.optimizer == "adam16bit" and work.precision == "bf16"
     return 2.0, 4.0, (2.0 if remainders else 4.0) + moments
 
 
@@ -245,6 +245,16 @@ def step_copy(work: Work, gradients: float) -> float:
     """
     own = work.framework == "ddp" and not work.transformers
     return gradients if own and not work.parallel.offload_optimizer else 0.0
+
+
+def moments_copy(work: Work) -> float:
+    """Bytes that a step of Transformer Engine 2.3 to 2.13 takes beyond ``step_copy``: moments that are not in fp32 are
+    copied to it, all at once (``get_unscaled_state`` of pytorch/optimizers/fused_adam.py; from 2.14 on its kernel reads
+    bf16, commit 459e7cf49, read 2026-11-29)."""
+    if work.optimizer != "adam16bit":
+        return 0.0
+    part, plan = shares(work), work.parallel
+    return 8.0 * (part.dense / plan.shard + part.expert / max(1, plan.shard // plan.ep))
 
 
 def _boundaries(work: Work, plan: Schedule) -> float:

@@ -60,6 +60,7 @@ _FIELDS = frozenset(key for name, keys in _NAMES.items() for key in (name, *keys
     "indexer_types",
     "rope_scaling",
     "rope_parameters",
+    "alibi",
     "layer_types",
     "full_attention_interval",
     "linear_num_key_heads",
@@ -144,22 +145,30 @@ def _kind(raw: Mapping[str, Any]) -> str:
 _SCALED = frozenset({"su", "longrope", "llama3", "default", "proportional"})
 
 
-def _scaled(source: Mapping[str, Any]) -> int | None:
-    """Positions that rotary scaling stretches the model to; None where max_position_embeddings says it.
+def _positions(source: Mapping[str, Any], kind: str) -> int | None:
+    """Tokens of a sequence that a model was made for, with its rotary scaling; None where no sound value says it.
 
-    As serving reads them (vllm-project/vllm, ``_get_and_verify_max_len`` of vllm/config.py, read 2026-11-28).
+    As serving reads them (vllm-project/vllm, ``_get_and_verify_max_len`` of vllm/config.py, read 2026-11-28). The
+    biases of ALiBi have no last position.
     """
+    plain = next((one for key in _NAMES["positions"] if (one := _count(source, key))), 0)
+    if kind in {"bloom", "mpt"} or source.get("alibi"):
+        return None
+    found = max(plain, _scaled(source, plain))
+    return found if 0 < found <= 10**8 else None
+
+
+def _scaled(source: Mapping[str, Any], plain: int) -> int:
+    """Positions that rotary scaling stretches the model to; 0 where there is none, or ``plain`` has it."""
     scaling = source.get("rope_scaling") or source.get("rope_parameters")
     if not isinstance(scaling, Mapping):
-        return None
+        return 0
     kind, factor = str(scaling.get("rope_type") or scaling.get("type") or "default"), scaling.get("factor")
     if kind in _SCALED or not isinstance(factor, (int, float)) or not 1 <= factor <= 10_000:
-        return None
-    first = _count(scaling if kind == "yarn" else source, _ORIGINAL if kind == "yarn" else "max_position_embeddings")
-    return max(round(first * factor), _count(source, "max_position_embeddings")) or None
-
-
-_ORIGINAL = "original_max_position_embeddings"
+        return 0
+    # YaRN stretches what the model had before, which is ``plain`` where nothing else says it.
+    before = _count(scaling, "original_max_position_embeddings") if kind == "yarn" else 0
+    return round((before or plain) * factor)
 
 
 def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -171,9 +180,10 @@ def from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         for field, keys in _NAMES.items()
         if (value := next((source[key] for key in keys if source.get(key) is not None), None)) is not None
     }
-    if scaled := _scaled(source):
-        out["positions"] = scaled
     kind = _kind(raw)
+    out.pop("positions", None)
+    if (positions := _positions(source, kind)) is not None:
+        out["positions"] = positions
     out["name"] = raw.get("name") or raw.get("_name_or_path") or str(source.get("model_type") or "") or "config.json"
     out["gated"] = kind not in _UNGATED
     if kind in _UNGATED:

@@ -37,15 +37,24 @@ def config(**more: Any) -> dict[str, Any]:
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 512}}, 4096),
         ({"rope_scaling": {"type": "longrope", "long_factor": [1.0]}}, 4096),
         ({"rope_scaling": {"type": "video_rope", "factor": None}}, 4096),
+        # YaRN of a file that does not say what the model had before.
+        ({"rope_scaling": {"type": "yarn", "factor": 4}}, 16384),
+        # Biases of ALiBi go on, and odd values say nothing.
+        ({"model_type": "falcon", "alibi": True}, None),
+        ({"model_type": "bloom", "seq_length": 2048}, None),
+        *(({"max_position_embeddings": odd}, None) for odd in (0, -1, 1e30, "many", [4096], True, 10**30)),
+        ({"rope_scaling": {"type": "linear", "factor": float("nan")}}, 4096),
+        ({"rope_scaling": {"type": "linear", "factor": float("inf")}}, 4096),
+        ({"rope_scaling": [4.0]}, 4096),
     ],
 )
-def test_rotary_scaling_stretches_the_positions(scaling: dict[str, Any], positions: int) -> None:
+def test_rotary_scaling_stretches_the_positions(scaling: dict[str, Any], positions: int | None) -> None:
     assert read_model(config(**scaling), []).positions == positions
 
 
 def test_a_sequence_beyond_the_positions_is_said_with_the_factor() -> None:
     assert "exceed the 4096 positions" in said(model=config(), seq=16384)
-    assert "factor 4)" in said(model=config(), seq=16384)
+    assert "stretches them 4 times" in said(model=config(), seq=16384)
     assert said(model=config(), seq=4096) == ""
     assert "131072 positions" in said(model="llama-3.1-8b", seq=262144)
     # Sizes alone say nothing of positions.
@@ -73,3 +82,14 @@ def test_torchtitan_compiles_the_loss_with_the_model() -> None:
     assert solve(changed(**named, compile=True, fused_ce="none")).work.loss == "plain"
     assert solve(changed(**named)).work.loss == "plain"
     assert solve(changed(parallel={"fsdp": 8}, compile=True)).work.loss == "plain"
+
+
+def test_moments_in_bf16_need_a_release_that_does_not_copy_them() -> None:
+    """32 of 126 layers and the embedding over 8 GPUs are 13.01 B parameters: 8 B each, 97.0 GiB beside 145 of states."""
+    fields: dict[str, Any] = {"framework": "megatron", "optimizer": "adamw_bf16_moments", "seq": 4096}
+    parallel = {"tp": 8, "pp": 4, "dist_opt": True}
+    large = said(**fields, model="llama-3.1-405b", gpu="mi300x", gpus=32, parallel=parallel)
+    assert "2.14 or later" in large and "97.0 GiB more" in large
+    small = said(**fields, model="llama-3.2-1b", gpus=8, parallel={"tp": 1, "dist_opt": True})
+    assert "2.3 or later" in small and "2.14" not in small
+    assert "TransformerEngine" not in said(**{**fields, "optimizer": "adamw"}, model="llama-3.2-1b")

@@ -205,8 +205,9 @@ def test_segments_of_whole_tensors_stay_where_tensor_parallelism_is_not_overlapp
         ({}, 2 + 4 + 12 / 8),
         # Of the fp32 weights only what the 16-bit ones lack, and moments of 2 B.
         ({"optimizer": "adamw_bf16_moments"}, 2 + 4 + 6 / 8),
-        # Weights of 8 bits lack more than that.
+        # Weights of other types lack more than that.
         ({"optimizer": "adamw_bf16_moments", "precision": "fp8"}, 2 + 4 + 8 / 8),
+        ({"optimizer": "adamw_bf16_moments", "precision": "fp16"}, 2 + 4 + 8 / 8),
     ],
 )
 def test_megatrons_precision_aware_optimizer_keeps_half(fields: dict[str, Any], each: float) -> None:
