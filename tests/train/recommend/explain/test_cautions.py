@@ -85,7 +85,7 @@ def test_torchtitan_compiles_the_loss_with_the_model() -> None:
 
 
 def test_moments_in_bf16_need_a_release_that_does_not_copy_them() -> None:
-    """32 of 126 layers and the embedding over 8 GPUs are 13.01 B parameters: 8 B each, 97.0 GiB beside 145 of states."""
+    """32 of 126 layers and the embedding over 8 GPUs: 13.01 B parameters, 8 B each are 97.0 GiB beside the states."""
     fields: dict[str, Any] = {"framework": "megatron", "optimizer": "adamw_bf16_moments", "seq": 4096}
     parallel = {"tp": 8, "pp": 4, "dist_opt": True}
     large = said(**fields, model="llama-3.1-405b", gpu="mi300x", gpus=32, parallel=parallel)
