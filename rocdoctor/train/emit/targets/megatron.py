@@ -223,7 +223,7 @@ def _computing(plan: Plan) -> Iterator[Argument]:
     yield Argument(("--optimizer", "adam"), because(plan, "optimizer", "AdamW, two moments in fp32"))
     if work.optimizer == "adam16bit":
         short = ("--use-precision-aware-optimizer", "--exp-avg-dtype", "bf16", "--exp-avg-sq-dtype", "bf16")
-        yield Argument(short, "both moments in bf16, as the estimate assumes")
+        yield Argument(short, "both moments in bf16, as estimated, by TransformerEngine 2.14 or later")
     yield Argument(("--cuda-graph-impl", "none"), "memory was estimated without CUDA graphs and their own pool")
 
 

@@ -24,9 +24,9 @@ def _positions(work: Work) -> Iterator[str]:
         return
     yield (
         f"Sequences of {work.seq} tokens exceed the {most} positions that {work.model.name} supports. "
-        f"For pretraining, raise max_position_embeddings. For fine-tuning, use sequences of {most}: rotary positions "
-        f"beyond them are untrained, unless rope_scaling (YaRN) stretches them {-(-work.seq // most)} times, and a "
-        "learned table has no rows for them."
+        f"To pretrain, raise max_position_embeddings. To fine-tune, use sequences of {most}, or stretch rotary "
+        f"positions {-(-work.seq // most)} times with rope_scaling (YaRN). A learned table of positions cannot be "
+        "stretched."
     )
 
 
@@ -34,10 +34,10 @@ def _sharded_bitsandbytes(work: Work) -> Iterator[str]:
     """bitsandbytes makes its states like the weight and hands both to its kernels (``get_state_buffer`` and
     ``update_step`` of bitsandbytes/optim/optimizer.py, August 2026; its issue 1633: illegal memory access). FSDP2 makes
     DTensors of weights, of which torchao takes the local part (pytorch/ao, torchao/optim). Read 2026-11-28."""
-    if work.optimizer == "adam8bit" and work.framework == "fsdp2" and not work.paged:
+    if work.optimizer == "adam8bit" and work.framework == "fsdp2" and not work.torchao:
         yield (
-            "bitsandbytes' 8-bit Adam does not support FSDP2's sharded weights (its kernels fail with illegal memory "
-            "accesses): use torchao's AdamW8bit, or DistributedDataParallel."
+            "bitsandbytes' 8-bit Adam does not support FSDP2's sharded weights (its kernels end in illegal memory "
+            "accesses). Use torchao's AdamW8bit (the Trainer's adamw_torch_8bit), or DistributedDataParallel."
         )
 
 
@@ -64,7 +64,7 @@ def _copied_moments(work: Work, found: GpuMemory) -> Iterator[str]:
         yield "Moments in bf16 need TransformerEngine 2.3 or later, also that for ROCm."
         return
     yield (
-        "Moments in bf16 need TransformerEngine 2.14 or later, also that for ROCm: ask pip show transformer_engine "
-        f"first. Releases 2.3 to 2.13 copy them to fp32 in each step, which takes {more / GIB:.1f} GiB more and does "
-        "not fit."
+        "Moments in bf16 need TransformerEngine 2.14 or later, also that for ROCm: look first with "
+        "`pip show transformer_engine`. Releases 2.3 to 2.13 copy them to fp32 in each step, which takes "
+        f"{more / GIB:.1f} GiB more and does not fit."
     )

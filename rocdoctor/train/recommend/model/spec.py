@@ -30,6 +30,7 @@ class Work:
     ``step_in_backward``: each weight is updated as soon as its gradient is there, which is freed then: nothing is
     accumulated (PyTorch's tutorial "How to save memory by fusing the optimizer step into the backward pass", read
     2026-11-28). ``transformers``: the model code of Hugging Face, which writes norms and the loss out in fp32.
+    ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'.
     """
 
     model: Model
@@ -53,6 +54,7 @@ class Work:
     optimizer: Optimizer
     pure_bf16: bool
     step_in_backward: bool = False
+    torchao: bool = False
 
     @property
     def tokens(self) -> float:
@@ -221,4 +223,5 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         transformers=framework == "deepspeed" or spec.get("method") is not None or hugging,
         pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
         step_in_backward=_stepwise(spec, framework, count, gpus),
+        torchao=kind == "adam8bit" and "torch" in optimizer,  # the Trainer calls them adamw_torch_8bit
     ), recompute is not None

@@ -54,6 +54,8 @@ def _parallel(work: Work) -> dict[str, Any]:
 def _optimizer(work: Work) -> str:
     if work.paged:
         return "paged_adamw_8bit"
+    if work.torchao:
+        return "adamw_torch_8bit"
     return {"adam": "adamw", "adam8bit": "adamw_8bit", "adam16bit": "adamw_bf16_moments"}.get(
         work.optimizer, work.optimizer
     )
