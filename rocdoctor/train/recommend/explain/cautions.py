@@ -55,8 +55,8 @@ def _shifted_copies(work: Work, found: GpuMemory) -> Iterator[str]:
 
 
 def _copied_moments(work: Work, found: GpuMemory) -> Iterator[str]:
-    """bf16 moments came with Transformer Engine 2.3 (commit 86928e07e). AMD's fork follows its versions: 2.17 is the
-    newest that was seen (build_tools/VERSION.txt of ROCm/TransformerEngine). Read 2026-11-29."""
+    """bf16 moments came with Transformer Engine 2.3 (commit 86928e07e). AMD's fork follows its versions, 2.17 as
+    last seen (build_tools/VERSION.txt), and has its kernel (common/multi_tensor/adam.cu). Read 2026-11-29."""
     more = moments_copy(work)
     if not more:
         return
