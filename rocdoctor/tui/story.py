@@ -65,7 +65,9 @@ def story(diagnosis: Diagnosis, setup: SetupPlan | None, preliminary: bool) -> S
         return Story("so far", "", "Nothing wrong was found so far; not everything has answered yet.")
     step = next_step(setup)
     if step:
-        return Story("do next", "No check found a fault, but the set-up is not complete.", step, area="setup")
+        gap = diagnosis.machine.gpus_gap is not None
+        why = said.said if gap else "No check found a fault, but the set-up is not complete."
+        return Story("do next", why, step, area="setup")
     return Story("in short", "", said.said)
 
 

@@ -6,6 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from rocdoctor.repair.setup.planner import plan
+from rocdoctor.train.recommend.fleet.cpu_fleet import cpu_fleet
+from rocdoctor.train.recommend.fleet.machine_gpus import choose
+from rocdoctor.tui.story import story
 from tests.golden.edits import NODES, Broken
 from tests.golden.replay import facts_of, judged, judged_fixture, report_of, text_of
 from tests.machines.files import Files
@@ -231,4 +235,11 @@ def test_a_bus_that_gives_no_answer_does_not_show_that_no_gpu_is_there(question:
     first, *rest = text_of(diagnosis).replace("\n ", " ").splitlines()
     assert first.startswith(f"Which GPUs are here is unknown: {question}: no answer")
     assert not any("none" in line for line in rest)
+    assert any(line.startswith("GPU       others unknown") for line in rest)
     assert "driver-module-not-loaded" in {one.check for one in diagnosis.verdicts if one.state == "unknown"}
+    assert {one.id: one.state for one in plan(diagnosis, "pytorch").steps}["torch"] == "unknown"
+    said = story(diagnosis, plan(diagnosis, "pytorch"), preliminary=False)
+    assert (said.title, said.wrong[: len("It is unknown")]) == ("do next", "It is unknown")
+    notes = cpu_fleet(diagnosis.machine, 1, choose(diagnosis.machine)).notes
+    assert any(one.startswith(f"it is unknown which GPUs are here: {question}") for one in notes)
+    assert not any("no usable GPU" in one for one in notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from rocdoctor.insight.gpus import access
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
@@ -28,7 +29,9 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         found.append("This is WSL: the driver is that of Windows, and nothing of a kernel driver is installed here.")
     if situation.in_job and not situation.enclosed:
         found.append("This is a job of a scheduler: what needs root is for the administrator of the cluster.")
-    if not machine.gpus and not machine.gpus_complete and not situation.wsl:
+    if machine.gpus_gap is not None and not situation.wsl:
+        found.append(f"{no_gpu_words(machine)} No step speaks of them.")
+    elif not machine.gpus and not machine.gpus_complete and not situation.wsl:
         found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):
         jetson = install.unseen_jetson(situation.kernel, situation.arch) if not machine.gpus else ""

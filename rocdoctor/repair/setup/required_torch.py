@@ -58,6 +58,8 @@ class RequiredTorch:
 def wanted(situation: Situation) -> RequiredTorch | Unknown:
     """The back end for the GPUs that would train here; Unknown where the evidence does not show them."""
     machine = situation.machine
+    if machine.gpus_gap is not None and not situation.wsl:
+        return Unknown(f"which GPUs this machine has is unknown ({machine.gpus_gap.why})")
     if not machine.gpus:
         if situation.wsl:
             return _under_windows(situation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis, Finding
@@ -64,7 +65,7 @@ def _nothing(diagnosis: Diagnosis) -> str:
         return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
     if machine.gpus_gap is not None:
         longer = "; try again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""
-        return f"Which GPUs are here is unknown: {machine.gpus_gap.why}{longer}."
+        return f"{no_gpu_words(machine)[:-1]}{longer}."
     if not usable and machine.gpus_complete:
         return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
     if not usable:

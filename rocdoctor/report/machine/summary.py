@@ -64,9 +64,10 @@ def machine_lines(machine: Machine) -> list[str]:
         cards = [gpu for gpu in machine.gpus if gpu.index in same]
         said = [f"{f'{count} x ' if count > 1 else ''}{words}", *_counted(cards)]
         lines += _line(f"gpu {number_ranges(same)}", said)
-    if not machine.gpus:
-        gap = f"unknown ({machine.gpus_gap.why})" if machine.gpus_gap else ""
-        lines += _line("GPU", [gap or "none" + ("" if machine.gpus_complete else " in this evidence")])
+    if machine.gpus_gap is not None:
+        lines += _line("GPU", [f"{'others ' if machine.gpus else ''}unknown ({machine.gpus_gap.why})"])
+    elif not machine.gpus:
+        lines += _line("GPU", ["none" + ("" if machine.gpus_complete else " in this evidence")])
     pairs = len(machine.gpus) * (len(machine.gpus) - 1) // 2
     kinds = Counter(link.type for link in machine.links)
     lines += _line("links", [f"{count} of {pairs} pairs by {_LINKS.get(kind, kind)}" for kind, count in kinds.items()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine, NumaNode
 from rocdoctor.parsers.formats.cpuset import list_to_set, set_to_list
@@ -51,7 +52,8 @@ def cpu_fleet(machine: Machine, nodes: int, chosen: ChosenGpus) -> Fleet:
     model = value_or(machine.cpus.model, "") or "CPU"
     seats = [Seat(rank, model, numa_node=one.node, cpus=_cpus(one)) for rank, one in enumerate(places)]
     whom = f"{count} processes on the processors use" if count > 1 else "one process on the processors uses"
-    notes.append(f"no usable GPU: {whom} {memory / GIB:.1f} GiB of main memory; the plan says nothing about speed")
+    gpu = "no usable GPU" if machine.gpus_gap is None else "no GPU is known"
+    notes.append(f"{gpu}: {whom} {memory / GIB:.1f} GiB of main memory; the plan says nothing about speed")
     return Fleet(
         name=f"{nodes} x {model}" if nodes > 1 else model,
         origin="machine",
@@ -92,7 +94,10 @@ def _cpus(node: NumaNode) -> str | None:
 def _why(machine: Machine, chosen: ChosenGpus) -> list[str]:
     """Why there is no GPU to plan for, where that may surprise."""
     found = []
-    if chosen.left_out:
+    if machine.gpus_gap is not None:
+        words = no_gpu_words(machine).rstrip(".")
+        found.append(f"{words[0].lower()}{words[1:]}; this plans for the processors, so describe GPUs with --gpus")
+    elif chosen.left_out:
         found.append("to plan for a GPU that is left out, describe it with --gpus")
     elif value_or(machine.container.kind, "") == "wsl":
         found.append("in WSL the GPUs are not on the bus of this system; describe them with --gpus")
