@@ -225,6 +225,25 @@ def test_enter_and_a_click_lead_to_the_finding() -> None:
     assert came == ["pcie-link-narrow", "xgmi-links-missing", "ras-uncorrectable"]
 
 
+def test_a_click_beside_the_findings_leads_to_what_tells_more() -> None:
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
+        came = []
+        for panel, line in (("gpus", 1), ("links", 2), ("next", 0), ("next", 1), ("gpus", 5)):
+            await pilot.click(f"#{panel}", offset=(4, line + 1))  # below the border
+            await until(pilot, lambda: app.current_mode != "overview")
+            came.append(app.current_mode)
+            if app.current_mode != "findings":
+                await pilot.press("1")
+                await seen(pilot)
+        page = app.screen
+        assert isinstance(page, FindingsPage)
+        await until(pilot, lambda: page.row is not None and page.row.check == "xgmi-links-missing")
+        return came
+
+    came = driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, WIDE)
+    assert came == ["thermals", "topology", "setup", "smoke", "findings"]
+
+
 def test_a_plan_on_a_sick_gpu_says_so_before_everything_else() -> None:
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
         await pilot.press("6")

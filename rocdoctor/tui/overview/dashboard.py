@@ -24,6 +24,7 @@ _GIB = 2**30
 _MOST = 32  # GPUs with a line each
 _MAP = 8  # GPUs up to which links have a map
 _UNKNOWN = "-"
+_LABEL = 9  # cells before what is next
 
 
 def gpu_lines(diagnosis: Diagnosis, width: int, preliminary: bool = False) -> Text:
@@ -135,6 +136,18 @@ def next_lines(look: Look, width: int, clock: str) -> Text:
     return text
 
 
+def gpu_of_line(diagnosis: Diagnosis, line: int) -> GpuStanding | None:
+    """The GPU that stands in a line of ``gpu_lines``, counted from 0; None for the heads and what follows."""
+    each = standings(diagnosis)[:_MOST]
+    return each[line - 1] if 1 <= line <= len(each) else None
+
+
+def area_of_line(said: str, line: int) -> str:
+    """The screen that a line of ``next_lines`` speaks of, also one that goes on; "" for none."""
+    names = [name for one in said.splitlines()[: line + 1] if (name := one[:_LABEL].strip())]
+    return {"set-up": "setup", "smoke": "smoke"}.get(names[-1], "") if names else ""
+
+
 def smoke_words(diagnosis: Diagnosis) -> str:
     """How the smoke tests of this machine came out."""
     results = [one for run in diagnosis.machine.smoke for one in run.modes]
@@ -149,8 +162,8 @@ def smoke_words(diagnosis: Diagnosis) -> str:
 
 
 def _labelled(text: Text, name: str, said: str, width: int) -> None:
-    for at, part in enumerate(wrap(said, max(20, width - 9), "", "")):
-        text.append(f"{name if at == 0 else '':<9}", style="bold")
+    for at, part in enumerate(wrap(said, max(20, width - _LABEL), "", "")):
+        text.append(f"{name if at == 0 else '':<{_LABEL}}", style="bold")
         text.append(part + "\n", style="not bold")
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rocdoctor.tui.story import Story
 
 _PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GPUs"), ("next", "next"))
+_PANEL_AREAS = {"gpus": "thermals", "changes": "findings", "links": "topology"}
 _OTHER_LINES = 30  # of the overview but for the findings
 _MOST_CHANGES = 10  # beside the findings; below them half as many
 
@@ -53,6 +54,23 @@ class FirstThing(FlowText):
     def on_click(self) -> None:
         """Lead there."""
         self.post_message(self.Pressed())
+
+
+class Panel(FlowText):
+    """A part of the dashboard; a click leads to the screen that tells more."""
+
+    class Pressed(Message):
+        """One of its lines was clicked on, counted from 0."""
+
+        def __init__(self, panel: Panel, line: int) -> None:
+            super().__init__()
+            self.panel, self.line = panel, line
+
+    def on_click(self, event: Click) -> None:
+        """Lead there."""
+        place = event.get_content_offset(self)
+        if place is not None:
+            self.post_message(self.Pressed(self, place.y))
 
 
 class OverviewPage(Page):
@@ -101,7 +119,7 @@ class OverviewPage(Page):
                 yield FlowText(id="unknown", classes="part")
             with Vertical(id="right"):
                 for name, title in _PANELS:
-                    panel = FlowText(id=name, classes="panel")
+                    panel = Panel(id=name, classes="panel")
                     panel.border_title = title
                     yield panel
 
@@ -202,6 +220,22 @@ class OverviewPage(Page):
             await self.rocdoctor.show_finding(self._rows[0].key)
         elif self._told.area != "findings":
             await self.rocdoctor.action_area(self._told.area)
+
+    async def on_panel_pressed(self, event: Panel.Pressed) -> None:
+        """A click beside the findings: what is found of a GPU or its values, links, changes, or what is next."""
+        from rocdoctor.tui.overview import dashboard
+
+        event.stop()
+        diagnosis, name = self.look.diagnosis, event.panel.id
+        gpu = dashboard.gpu_of_line(diagnosis, event.line) if name == "gpus" and diagnosis is not None else None
+        if gpu is not None and gpu.worst is not None:
+            await self.rocdoctor.show_finding(("fail", gpu.check, gpu.worst.message))
+            return
+        shown = event.panel.content
+        said = dashboard.area_of_line(shown.plain if isinstance(shown, Text) else "", event.line)
+        area = said if name == "next" else _PANEL_AREAS[name or ""]
+        if area:
+            await self.rocdoctor.action_area(area)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         """Keep the row of the cursor in sight."""
