@@ -26,7 +26,10 @@ class KeptRules(Stylesheet):
         self.parse()
 
     def _parse_rules(self, *arguments: Any, **named: Any) -> Any:
-        key = (frozenset(self._variables.items()), arguments, tuple(sorted(named.items())))
+        variables = getattr(self, "_variables", None)
+        if not isinstance(variables, dict):  # another version names its colours in another way
+            return super()._parse_rules(*arguments, **named)
+        key = (frozenset(variables.items()), arguments, tuple(sorted(named.items())))
         if key not in _parsed:
             _parsed[key] = super()._parse_rules(*arguments, **named)
         return _parsed[key]

@@ -44,6 +44,28 @@ def test_rules_are_parsed_once_for_a_theme_and_not_again_for_a_screen(monkeypatc
     assert len(parsed) > 20 and len(parsed) == len(set(parsed))
 
 
+def test_rules_are_kept_for_their_colours_alone_and_not_where_colours_have_another_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kept_rules, "_parsed", {})
+
+    def colour(sheet: KeptRules) -> Any:
+        return sheet.rules[0].styles.color.hex
+
+    sheets = []
+    for named in ("#ff0000", "#00ff00"):
+        sheet = KeptRules(variables={"mine": named})
+        sheet.add_source("A { color: $mine; }", ("a", ""))
+        assert colour(sheet) == named.upper()
+        sheets.append(sheet)
+    sheets[0].set_variables({"mine": "#00ff00"})
+    sheets[0].reparse()
+    assert colour(sheets[0]) == "#00FF00" and sheets[0].rules[0] is sheets[1].rules[0]
+    del sheets[0]._variables
+    monkeypatch.setattr(KeptRules, "_variable_tokens", {})
+    assert sheets[0]._parse_rules("B { color: red; }", ("b", ""))[0].selector_names
+
+
 def test_the_first_frame_waits_for_nothing_that_collects_or_judges() -> None:
     names = ("cli.commands.tui", "service.evidence", "tui.app", "tui.overview.screen")
     program = f"import sys, {', '.join(f'rocdoctor.{one}' for one in names)}; print(*sys.modules)"

@@ -228,7 +228,7 @@ def test_enter_and_a_click_lead_to_the_finding() -> None:
 def test_a_click_beside_the_findings_leads_to_what_tells_more() -> None:
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
         came = []
-        for panel, line in (("gpus", 1), ("links", 2), ("next", 0), ("next", 1), ("gpus", 5)):
+        for panel, line in (("gpus", 1), ("links", 2), ("next", 0), ("next", 1), ("gpus", 6)):
             await pilot.click(f"#{panel}", offset=(4, line + 1))  # below the border
             await until(pilot, lambda: app.current_mode != "overview")
             came.append(app.current_mode)
