@@ -111,6 +111,7 @@ class ThermalsPage(Page):
         self._gpus: tuple[Gpu, ...] = ()
         self._order: Order = "number"
         self._plotted = False
+        self._offered: list[bool | None] = []  # actions, as the bar of keys has them
         self._shown: list[str] = []  # the keys of the GPUs, in the order of their rows
 
     def body(self) -> ComposeResult:
@@ -158,8 +159,7 @@ class ThermalsPage(Page):
             self._asking.cancel()
             self._asking = None
         self.query_one("#gpus", OptionList).clear_options()
-        self._gpus = ()
-        self.refresh_bindings()
+        self._gpus, self._offered = (), []
         if self._watch is None:
             Background[CpuSensors](self.app, lambda task: cpu_sensors(host), done=lambda cpu: self._recorded(host, cpu))
 
@@ -362,7 +362,10 @@ class ThermalsPage(Page):
 
     def _draw_detail(self, views: Sequence[GpuNow]) -> None:
         at = self.query_one("#gpus", OptionList).highlighted or 0
-        self.refresh_bindings()
+        offered = [self.check_action(one, ()) for one in ("copy", "sort", "plots", "now")]
+        if offered != self._offered:  # the bar of keys costs more to draw than a look at the sensors
+            self._offered = offered
+            self.refresh_bindings()
         frame = self.query_one("#detail", FlowFrame)
         frame.display = bool(views) and not self._bare(views)
         plotted = self._plotted

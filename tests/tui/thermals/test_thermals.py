@@ -295,8 +295,11 @@ def test_other_evidence_begins_anew() -> None:
         app.open(fixture_host("mi300x-8gpu"))
         await until(pilot, lambda: "Recorded values" in shown(app) and "junction 41 of 100" in shown(app))
         assert page(app).query_one(OptionList).option_count == 8
+        assert "s Sort" in shown(app)
+        assert "p Plots" not in shown(app), "the bar has the keys that do something here"
         await pilot.press("b")
         await until(pilot, lambda: "last answer" in shown(app))
+        assert "p Plots" in shown(app)
         assert page(app).query_one(OptionList).option_count == 2
 
     driven(LiveFixture("rx7900xtx-2gpu"), look)
