@@ -438,7 +438,7 @@ def test_many_findings_can_be_walked_through_also_while_more_come_and_hostile_wo
         await _press(app, pilot, "escape", "home")
         app.look = Look(phase="done", diagnosis=many(60), preliminary=True)
         await settled(app, pilot)
-        await _press(app, pilot, "home", "pagedown", "pagedown", "pagedown")
+        await _press(app, pilot, "home", "pagedown", "pagedown", "pagedown", "up", "up")  # not at the edge
         row, place = page.row, page.query_one(FindingOptions).scroll_offset
         assert row is not None
         assert place.y > 0
