@@ -12,7 +12,7 @@ from typing import Any
 from .. import device_choice, plain
 from ..context import Context
 from ..mode import Mode
-from ..operations import known_answers, operations, rarer
+from ..operations import known_answers, operations, rarer, rarer_convolutions
 from ..tolerance import EXACT, Proof, Tolerance
 
 ORDER = 10
@@ -44,7 +44,7 @@ _SHORT = Tolerance(
 )
 _PATTERNS = (0, -1, 0x55555555, -0x55555556)
 _PIECE_BYTES = 256 << 20
-_RARER_IN = ("float32", "bfloat16")
+_MORE_IN = {"float32": (rarer, rarer_convolutions), "bfloat16": (rarer,)}
 # A product of this size is 1.1e12 operations: a millisecond at 1.1e15 a second, where a launch takes microseconds.
 _PACE_SIZE, _PACE_CALLS, _PACE_TIMES = 8192, 4, 5
 
@@ -56,7 +56,7 @@ def compute(context: Context) -> None:
     skipped: list[str] = []
     for kind in ("float32", "bfloat16", "float16", "float64"):
         dtype = getattr(torch, kind)
-        chosen = itertools.chain(operations(torch), rarer(torch) if kind in _RARER_IN else ())
+        chosen = itertools.chain(operations(torch), *(more(torch) for more in _MORE_IN.get(kind, ())))
         for turn, (name, shapes, function, plainly) in enumerate(chosen):
             context.mark(f"{name} in {kind}")
             generator = torch.Generator().manual_seed(17 + turn)
