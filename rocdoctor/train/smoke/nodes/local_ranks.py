@@ -22,7 +22,7 @@ from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.polling import readable
 from rocdoctor.train.smoke.run import processes
-from rocdoctor.train.smoke.run.pool import WORKER
+from rocdoctor.train.smoke.run.pool import START_LIMIT_S, WORKER
 from rocdoctor.train.smoke.worker import board, whereabouts
 
 _STACK_S = 0.5
@@ -88,6 +88,7 @@ class Local:
         self._listener.bind(path)
         self._listener.listen(128)
         plan = {"backend": backend, "device": device, "folder": str(self._here), "timeout_s": timeout_s, "socket": path}
+        plan["ready_by"] = time.monotonic() + START_LIMIT_S
         (self._here / "plan").write_text(json.dumps({**plan, "world": self._place.nodes * per_node}))
         worker = str(WORKER)
         command = [

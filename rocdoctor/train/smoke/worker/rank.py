@@ -26,9 +26,9 @@ from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
 _PR_SET_PDEATHSIG = 1
-# Ranks that a launcher starts import torch each for itself, from a slow disk on one node perhaps: those that are ready
-# wait for the last one as long as the runner waits for all.
-_MEETING_S = 120.0
+# So long before the runner stops waiting, ranks of a launcher stop waiting for each other: then they say where they
+# stood, and the one that did not come is told from those that waited.
+_BEFORE_RUNNER_S = 5.0
 # Words in the errors of ranks that lost another rank, or waited for one in vain: not the fault itself.
 _VICTIM = (
     "connection closed by peer",
@@ -64,7 +64,8 @@ class RankJob:
     """What the server tells a rank: its place in the pool. All values are JSON.
 
     ``joined``: a launcher of the user's (torchrun) started it and says where the others are; then ``folder`` is this
-    node's own. ``local``: its number on this node.
+    node's own. ``local``: its number on this node. ``ready_by``: when the runner stops waiting for such ranks to have
+    met, as ``time.monotonic`` tells it on this node; 0 where nothing more than ``timeout_s`` is allowed.
     """
 
     def __init__(self, plan: dict[str, Any], rank: int) -> None:
@@ -79,6 +80,7 @@ class RankJob:
         self.joined = bool(plan.get("joined"))
         self.local = int(plan.get("local", rank))
         self.local_world = int(plan.get("local_world", self.world))
+        self.ready_by = float(plan.get("ready_by", 0.0))
 
 
 def serve(job: RankJob, commands: int, events: int) -> None:
@@ -167,23 +169,47 @@ def join(torch: Any, job: RankJob, board: boards.Board) -> Any:
         device = device_choice.choose(torch, job.local)
         seen = device_choice.pci_address(torch, device.index)
     board.mark("forming the process group")
-    timeout = datetime.timedelta(seconds=job.timeout_s)
-    if job.joined:
-        longer = max(timeout, datetime.timedelta(seconds=_MEETING_S))
-        dist.init_process_group(job.backend, timeout=longer)  # from the launcher's environment
-    else:
-        store = dist.FileStore(  # type: ignore[attr-defined, unused-ignore]
-            os.path.join(job.folder, "store"), job.world
-        )
-        dist.init_process_group(job.backend, store=store, rank=job.rank, world_size=job.world, timeout=timeout)
+    form(dist, job)
     board.mark("first collective")
     dist.all_reduce(torch.ones(1, device=device))
     if device.type == "cuda":
         torch.cuda.synchronize()
-    shorten = getattr(dist.distributed_c10d, "_set_pg_timeout", None)
-    if job.joined and shorten is not None:
-        shorten(timeout)
+    met(dist, job)
     return device, seen
+
+
+def meeting_s(job: RankJob, now_s: float) -> float:
+    """How long to wait for the other ranks; ``now_s`` of ``time.monotonic``.
+
+    Ranks that a launcher starts import torch each for itself, from a slow disk on one node perhaps.
+    """
+    return max(job.timeout_s, job.ready_by - now_s - _BEFORE_RUNNER_S) if job.joined else job.timeout_s
+
+
+def form(dist: Any, job: RankJob) -> None:
+    """Form the process group, with more time where ranks come each for itself; ``met`` ends that."""
+    patient = _shortens(dist) is not None
+    # What could not be shortened again would hold in all modes, and ranks that wait in vain would not say so.
+    wait_s = meeting_s(job, time.monotonic()) if patient else job.timeout_s
+    timeout = datetime.timedelta(seconds=wait_s)
+    if job.joined:
+        dist.init_process_group(job.backend, timeout=timeout)  # from the launcher's environment
+        return
+    store = dist.FileStore(os.path.join(job.folder, "store"), job.world)
+    dist.init_process_group(job.backend, store=store, rank=job.rank, world_size=job.world, timeout=timeout)
+
+
+def met(dist: Any, job: RankJob) -> None:
+    """All ranks are there: from now on the usual time holds."""
+    shorten = _shortens(dist)
+    if job.joined and shorten is not None:
+        shorten(datetime.timedelta(seconds=job.timeout_s))
+
+
+def _shortens(dist: Any) -> Callable[[datetime.timedelta], None] | None:
+    """What changes the time limit of a process group, where this torch has it."""
+    found: Callable[[datetime.timedelta], None] | None = getattr(dist.distributed_c10d, "_set_pg_timeout", None)
+    return found
 
 
 def run(torch: Any, function: Callable[[Context], None], context: Context) -> dict[str, Any]:
