@@ -29,6 +29,8 @@ _WAITING = (
     "reducer",
     "c10d_logger.py",
     "_wait_batch_p2p",
+    "_verify_param_shape_across_processes",  # these call into C++: torch/distributed/utils.py
+    "_sync_params_and_buffers",
     "rendezvous.py",
 )
 _DISPATCHER = "torch/_ops.py"

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import device_choice, figures, guard, locate, plan_step, watch, whereabouts
+from . import device_choice, figures, guard, locate, plan_step, server, watch, whereabouts
 from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
@@ -131,6 +131,10 @@ def _serve(job: RankJob, commands: int, events: int) -> None:
 
     board = boards.Board(os.path.join(job.folder, "board"), job.rank)
     board.begin("start")
+    if job.joined:
+        # From a slow disk it would take the time of a mode, while others wait in a collective.
+        board.mark("importing what modes need")
+        server.preload()
     try:
         device, seen = join(torch, job, board)
     except BaseException as error:

@@ -50,6 +50,17 @@ _PRELOAD = (
 MIN_TORCH = (2, 1)
 
 
+def preload() -> dict[str, str]:
+    """Import what modes import in their time; gives the errors by module."""
+    absent = {}
+    for name in _PRELOAD:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # a mode that needs it says so itself
+            absent[name] = f"{type(error).__name__}: {error}"[:200]
+    return absent
+
+
 class RankProcesses:
     """The ranks that run now: process ids and pipes."""
 
@@ -268,12 +279,7 @@ def _hello() -> dict[str, Any]:
 
     if not dist.is_available():
         return {"event": "no-torch", "message": f"torch {version} was built without torch.distributed"}
-    absent = {}
-    for name in _PRELOAD:
-        try:
-            importlib.import_module(name)
-        except Exception as error:  # a mode that needs it says so itself
-            absent[name] = f"{type(error).__name__}: {error}"[:200]
+    absent = preload()
     gloo = getattr(dist, "is_gloo_available", lambda: True)
     return {
         "event": "hello",

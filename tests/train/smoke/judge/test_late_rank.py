@@ -25,6 +25,8 @@ ASLEEP = (
 def test_what_waiting_looks_like() -> None:
     assert waits(IN_COLLECTIVE)
     assert waits(IN_DISPATCHER)
+    for name in ("_verify_param_shape_across_processes", "_sync_params_and_buffers"):
+        assert waits(f'Stack:\n  File "/x/torch/distributed/utils.py", line 286 in {name}\n{ASLEEP}')
     assert not waits(ASLEEP)
     assert not waits("")
     assert innermost_frames(ASLEEP) == "train.py:3 load < b.py:4 main"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from rocdoctor.train.smoke.nodes.local_ranks import Local
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.run.pool import START_LIMIT_S
 from rocdoctor.train.smoke.worker import rank as ranks
+from rocdoctor.train.smoke.worker import server
 from rocdoctor.train.smoke.worker.rank import RankJob, meeting_s
 
 NOW_S = 1000.0
@@ -83,3 +85,24 @@ def test_the_plan_of_a_launcher_tells_when_the_runner_stops_waiting(monkeypatch:
     finally:
         local.close()
     assert 0.0 <= plans[0]["ready_by"] - START_LIMIT_S - began_s <= time.monotonic() - began_s
+
+
+@pytest.mark.parametrize(("joined", "wanted"), [(True, ["imported", "joined"]), (False, ["joined"])])
+def test_what_modes_import_is_imported_before_ranks_on_nodes_meet(
+    monkeypatch: pytest.MonkeyPatch, joined: bool, wanted: list[str]
+) -> None:
+    """A rank of a pool has it from the process that it was forked from."""
+    pytest.importorskip("torch")
+    done: list[str] = []
+
+    def join(*_: Any) -> None:
+        done.append("joined")
+        raise ValueError("far enough")
+
+    board = SimpleNamespace(begin=lambda _: None, mark=lambda _: None)
+    monkeypatch.setattr(ranks, "boards", SimpleNamespace(Board=lambda *_: board))
+    monkeypatch.setattr(ranks, "join", join)
+    monkeypatch.setattr(server, "preload", lambda: done.append("imported"))
+    with open(os.devnull, "wb") as events:
+        ranks._serve(job(joined, 15.0), -1, events.fileno())
+    assert done == wanted
