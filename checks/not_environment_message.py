@@ -63,8 +63,7 @@ _CODE = {
         "Compare --gres, --gpus, --constraint and the partition of the script with what sinfo lists for the nodes",
     ),
     "host-memory-killed": (
-        "Slurm's control group ended processes of the step: the job used more main memory (not GPU memory) than it was "
-        "given.",
+        "Slurm ended processes of the step: the job used more main memory (not GPU memory) than it was given.",
         "Ask for more memory (--mem or --mem-per-gpu), or use fewer loader workers and less caching in main memory",
     ),
     "mpi-no-slots": (

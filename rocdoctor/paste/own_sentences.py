@@ -31,6 +31,10 @@ _SHOWN = regex(
 )
 # What a writer adds below, where the first word looks like that of a log.
 _ADDED = regex(r"\s{0,4}[*_]{0,2}(?:Update|UPDATE|Edit|EDIT|Solved|SOLVED|Solution|SOLUTION|P\.?S\.?)[*_]{0,2} ?\d?: ")
+# How a writer says that it is over, however short.
+_OVER = regex(
+    r"\s{0,4}[*_]{0,2}(?:Fixed|Solved|Resolved)(?:[*_]{0,2}[.!]?\s*\Z| (?:it |this )?(?:by|with|now|after)\b)"
+)
 _ENOUGH, _SHARE = 2, 12  # words without a meaning of their own, and of how many words one of them is such a word
 _LOGGED = regex(r"NCCL (?:INFO|WARN)|\.py:\d{1,6}\]|\b\d\d:\d\d:\d\d\b")
 
@@ -47,6 +51,9 @@ def _sentences(clean: Clean, others: frozenset[int]) -> Iterator[tuple[int, bool
     count = len(clean.lines)
     for at in (*range(min(count, _FIRST)), *range(max(_FIRST, count - _LAST), count)):
         line = clean.lines[at]
+        if _OVER.match(line) and at not in others and at not in clean.guides and not clean.blocks[at]:
+            yield at, True
+            continue
         if len(line) < 12 or at in others or at in clean.guides or clean.blocks[at] or _LOGGED.search(line[:100]):
             continue
         many = len(_WORD.findall(line[:400])) >= _FEWEST

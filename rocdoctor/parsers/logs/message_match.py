@@ -18,6 +18,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.logs.literal_search import Pieces, located
 from rocdoctor.parsers.logs.literal_table import Literal, Literals, literals_of, lowered
 from rocdoctor.parsers.logs.log_match import Matcher, Value, Wording, compiled, values_of
+from rocdoctor.parsers.logs.quoted_code import in_code
 from rocdoctor.parsers.logs.report_title import is_title
 
 Role = OneOf["now", "quoted", "advice"]
@@ -49,6 +50,9 @@ _ADVICE = regex(
     r"|(?:is|are|was) (?:it safe to )?(?:catch|handl|ignor|suppress)(?:e|ing)?"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)"
     r"|no longer (?:log|print|raise|say|show|warn)s?(?=\W{1,3}[\w.:]{0,40} ?\Z)"
+    r"|no longer (?:dies?|ends?|stops?|crash(?:es)?|fails?) (?:of|with)"
+    r"|(?:otherwise|else),? \w{1,20} (?:says?|ends? with|stops? with|prints?)|before (?:it|that) was(?=:)"
+    r"|(?:earlier|previously),? (?:i|we|it) (?:had|got|said)|(?:our|the) (?:docs?|wiki|manual|FAQ|runbook) says?"
     r"|avoids?|prevents?"
     r"|(?:expected|simulated?|injected|fake|provoked|deliberate)(?: (?:failure|error|exception|fault|warning))"
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
@@ -61,7 +65,7 @@ _ABSENT = regex(
 )
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
 _ADVICE_LINE = regex(
-    r"\s{0,8}(?:[-*+]\s{1,3}\[[ xX]\]\s|"
+    r"\s{0,8}(?:[-*+]\s{1,3}\[[ xX]\]\s|(?:[\w.]{1,20} ){0,3}(?:[Rr]elease notes?|FAQ|[Cc]hangelog):\s|"
     r"[-*+]\s{1,3}(?![^\n]*\b(?:but|still|I|we|my)\b)"
     r"(?:[*_]{0,2}(?:Fixed\b[^\n]{3,300}\b(?:being|when|where|that)|Improved)\b|"
     r"(?=[^\n]{3,380}(?:\(#\d{2,7}\)[.;]?\s*\Z|\s(?:->|=>|\u2192)\s(?:install|update|use|set|add|take|run|try)\b)))|"
@@ -101,7 +105,8 @@ _COMPARED_IN_CODE = regex(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|erro
 _PROVOKED = regex(r"['\"]?\s{0,2}\((?:injected|simulated|expected|mocked|xfail)\)")
 # What people in general are said to say, and what they say of it.
 _HEARSAY = regex(
-    r"(?i)\b(?:people|posts?|threads?|comments?|forums?|reddit|google|everybody|everyone|wikis?|blogs?|articles?|chatgpt)"
+    r"(?i)\b(?:people|posts?|threads?|comments?|forums?|manuals?|documentation|reddit|google|everybody|everyone|"
+    r"wikis?|blogs?|articles?|chatgpt)"
     r"(?: \w+){0,3} (?:says?|said|saying|tells?|told|telling|mention\w*|claim\w*|warn\w*|writes?|wrote)\b"
 )
 _SHRUGGED = regex(
@@ -112,7 +117,10 @@ _SHRUGGED = regex(
 _EXPLAINED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`],? (?:(?:errors?|messages?|warnings?) )?(?:no longer \w+|"
     r"(?:is|are) now \w+ed\b|now (?:names?|prints?|says?|tells?|shows?|raises?|ends?)\b|"
-    r"is an? \w+(?:error|warning) now\b)|[^\n]{0,120}?[.\"\u201d`]{0,2} (?:is|are) what (?:"
+    r"is (?:an? \w+(?:error|warning) now|now an? (?:error|warning))\b)|[^\"'\u201d`\n]{0,160}[\"'\u201d`]\)?,? "
+    r"(?:(?:appears?|occurs?) (?:if|where)\b|is (?:logged|printed|shown|raised) (?:if|where|when(?! i\b| we\b))\b)|"
+    r"[^\n.]{0,160}\buntil (?:i|we) \w+ed\b|[^\n]{0,120}?\b(?:is|are) what you(?:'d| would) (?:see|get)\b|"
+    r"[^\n]{0,120}?[.\"\u201d`]{0,2} (?:is|are) what (?:"
     r"(?:\w+ ){1,3}?(?:prints?|raises?|shows?|logs?|says?) (?:on an?|if|where|for|when(?! i\b| we\b))\b|"
     r"other \w+ (?:print|raise|show|log|say)s?\b)"
 )
@@ -122,8 +130,6 @@ _LED_TO = regex(
     r"raise|show|say))\b[^.\n]{0,40}:\s*\Z"
 )
 _GOES_ON = regex(r"\s*(?:was|were|is|are) (?:\w+ ){0,2}(?:expected|harmless|normal|intended|ignored)\b(?! to\b)")
-# The text of a message in source code: values are still to be put in.
-_FORMATTED = regex(r"[\"'][^\"'\n]{0,160}%(?:\.\d{1,2})?[lz]{0,2}[sdufgx]\b[^\"'\n]{0,120}\Z")
 # What notes of a release say of a message between quotation marks.
 _SAID_REPAIRED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
@@ -140,7 +146,8 @@ _FIRST_PERSON = regex(r"\b(?:I|I'm|I've|[Ww]e|my|our)\b(?!/)")
 _STAMPED = regex(r"\s{0,12}(?:[\[(<{|]|\d{2,4}[-:/]|[IWEF]\d{4} |\S{1,60}:\d{1,9}[:\] ]|File \")")
 # A list of what a release repairs, up to the literal.
 _REPAIRED = regex(
-    r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare)\b)"
+    r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare|"
+    r"regression|confusing|misleading|spurious)\b)"
     r"(?![^.]{0,400}\b(?:but|now|still|however)\b)[^.]{0,400}\Z"
 )
 # "If an ... error occurs", "when ... is raised": what is not said to have been.
@@ -151,10 +158,6 @@ _SUPPOSED = regex(
 _OCCURS = regex(
     r"(?i)[\w'\"`)]{0,12}\W{0,3}(?:errors?|messages?|exceptions?)?\W{0,2}(?:occurs?|happens?|appears?|is (?:raised|"
     r"seen|shown|printed|reported|thrown))\b"
-)
-_CODE = regex(
-    r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
-    r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']|[a-z_]{2,30} = [rf]?[\"'])"
 )
 
 
@@ -342,7 +345,9 @@ def _role(
     if line in quoted:
         return "quoted"
     written = raw[line - 1]
-    if (_CODE.match(written[:200]) and not is_title(line, raw)) or _ADVICE_LINE.match(written[:400]):
+    start, end = _line_around(flat, at)
+    around = flat.text[max(start, at - 300) : at], flat.text[at + length : min(end, at + length + 200)]
+    if (in_code(*around, raw, line) and not is_title(line, raw)) or _ADVICE_LINE.match(written[:400]):
         return "advice"
     if "fix" in (before := flat.text[max(0, at - 300) : at]) and _REPAIRED.search(before):
         return "advice"
@@ -355,7 +360,7 @@ def _role(
     before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
     if _SUPPOSED.search(before) and _OCCURS.match(flat.text, at + length):
         return "advice"
-    if _SEARCHED.search(flat.text[max(flat.starts[bisect_right(flat.starts, at) - 1], at - 400) : at]):
+    if _SEARCHED.search(flat.text[max(start, at - 400) : at]):
         return "advice"
     if _CONDITION.search(before) or (_THEN_DO.match(flat.text, at + length) and _WHEN.search(before)):
         return "advice"
@@ -369,12 +374,18 @@ def _role(
         return "advice"
     if (line > 1 and _LED_TO.search(raw[line - 2][-160:])) or (line < len(raw) and _GOES_ON.match(raw[line][:80])):
         return "advice"
-    if _FORMATTED.search(before) or _in_passed_test(raw, line):
+    if _in_passed_test(raw, line):
         return "advice"
     after = flat.text[at + length : at + length + 240]
     if _SHRUGGED.match(after) or _EXPLAINED.match(after):
         return "advice"
     return "advice" if '"' in before and _SAID_REPAIRED.match(after) else "now"
+
+
+def _line_around(flat: _Flat, at: int) -> tuple[int, int]:
+    """Where the line of an offset begins and ends."""
+    place = bisect_right(flat.starts, at)
+    return flat.starts[place - 1], flat.starts[place] if place < len(flat.starts) else len(flat.text)
 
 
 def _in_passed_test(raw: Sequence[str], line: int) -> bool:
@@ -388,8 +399,7 @@ def _in_passed_test(raw: Sequence[str], line: int) -> bool:
 
 def _narrated(flat: _Flat, at: int, length: int) -> bool:
     """Whether the words around a literal, on its line, are those of a person who tells of it."""
-    place = bisect_right(flat.starts, at)
-    start, end = flat.starts[place - 1], flat.starts[place] if place < len(flat.starts) else len(flat.text)
+    start, end = _line_around(flat, at)
     if _STAMPED.match(flat.text[start : start + 80]):
         return False
     before, after = flat.text[max(start, at - 200) : at], flat.text[at + length : min(end, at + length + 160)]

@@ -24,6 +24,10 @@ _PLAIN = regex(
     r"|\b(?:it|this|everything) (?:has |have )?(?:been|was|is) (?:fine|stable) since\b"
     rf"|\b{_IT} is gone (?:now(?! and then)|since)\b"
 )
+# All of a sentence, or of its beginning: there is no word of what is over, and none is needed.
+_BARE = regex(rf"(?i){_START}(?:fixed|solved|resolved)[*_]{{0,2}}\s{{0,2}}[.!)]{{0,3}}\Z")
+# What helped was to take something away.
+_TAKEN_AWAY = regex(r"(?i)\b(?:by|with|after) (?:\w+ly )?(?:unsetting|removing|disabling)\b")
 # Somebody else's word, another thing, a release to come, a way around, or a doubt in the sentence itself.
 _TAKEN_BACK = regex(
     r"(?i)\?|\A\W{0,4}(?:what|how|who|which|why|did|does|has|can|is)\b|"
@@ -35,6 +39,7 @@ _TAKEN_BACK = regex(
     r"containers?|windows|another|different|instead|sudo|root|cpu|first|second|one of)\b|"
     r"#\d|\bin (?:v|ROCm |release |version )?\d"
 )
+_AWAY = frozenset({"without"})
 # All that may follow: its writer takes leave.
 _LEAVE = regex(
     r"(?i)\A\W{0,4}(?:(?:many |so )?thanks|thank you|thx|cheers|(?:i am |i'm )?clos(?:ing|ed)|leaving|just documenting|"
@@ -48,7 +53,9 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
     for at in range(len(told.claims) - 1, -1, -1):
         one = told.claims[at]
         text = one.sentence.text
-        if not one.names & marks.mended or one.names & marks.doubted or not _PLAIN.search(text):
+        doubted = one.names & marks.doubted - (_AWAY if _TAKEN_AWAY.search(text) else frozenset())
+        plain = _BARE.match(text) or (one.names & marks.mended and _PLAIN.search(text))
+        if doubted or not plain:
             continue
         compares = one.good - marks.remedies or one.bad
         if one.voice not in ("tells", "past") or compares or _TAKEN_BACK.search(text):
