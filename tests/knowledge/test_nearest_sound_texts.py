@@ -101,6 +101,26 @@ def test_what_is_wrong_is_named(text: str, cause: str) -> None:
         # ranks that the program sends another way
         "NCCL hangs: finalize issues an allreduce, but rank 0 participates, rank 1/2 do not. The allreduce hangs.\n",
         "The collective hangs: only rank 0 calls all_gather in the evaluation code.\n",
+        # daemons of Slurm try each plug-in when they start
+        "slurmctld[483]: slurmctld: error:  mpi/pmix_v4: init: (null) [0]: mpi_pmix.c:195: pmi/pmix: can not load "
+        "PMIx library\nslurmctld[483]: slurmctld: No parameter for mcs plugin, default values set\n",
+        "slurmd: error: libpmix.so.2: cannot open shared object file: No such file or directory\nslurmd: mpi/pmix_v5: "
+        "init: PMIx plugin loaded\nslurmd: slurmd version 23.11.4 started\n",
+        # another way is there, and taken
+        "NCCL WARN NET/OFI Unable to find a protocol that worked.  Failing initialization.\nNCCL INFO NET/IB : Using "
+        "[0]mlx5_0:1/IB\nNCCL INFO comm 0x55 rank 0 nranks 16 - Init COMPLETE\n",
+        "$ ldd ./app\n\tlibamdhip64.so.6 => not found\n$ export LD_LIBRARY_PATH=/opt/rocm/lib\n$ ldd ./app\n"
+        "\tlibamdhip64.so.6 => /opt/rocm/lib/libamdhip64.so.6 (0x00007f)\n",
+        "ConnectionError: Could not find any running Ray instance. Please specify the one to connect to.\n$ ray start "
+        "--head\nRay runtime started.\n",
+        "On the NVIDIA runner: ValueError: No AMD GPUs were found, skipping ROCm plugin initialization\n"
+        "[CudaDevice(id=0)]\n",
+        # words that other programs use too
+        "You need to use at least 2 processes to use this feature of the web server (gunicorn).\n",
+        f"My provider is throttling downloads.\n{_HOT}{_LIMIT.format(62)}",
+        "nvcc 11.8, torch 2.1.0+cu121. `python setup.py test` of my own package prints OK.\n",
+        "#SBATCH --nodes=2\ntorchrun --nnodes=1 --nproc_per_node=8 train.py\nThe data loader hangs at the end.\n",
+        'def err_drv_mix_cuda_hip : Error<\n  "mixed CUDA and HIP compilation is not supported">;\n',
         # a wrong word of a program
         "$ singularity run --oci --nv docker://alpine\nWARNING: Could not find any ROCm devices on this host!\n",
     ],

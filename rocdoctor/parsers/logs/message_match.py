@@ -59,7 +59,7 @@ _ADVICE = regex(
 )
 # What the words right before the literal say is not there.
 _ABSENT = regex(
-    r"(?i)\b(?:(?:there (?:is|was|are|were)|there's) (?:no|neither)"
+    r"(?i)\b(?:without [\"'\u201c`]\Z|(?:there (?:is|was|are|were)|there's) (?:no|neither)"
     r"|(?:without|not getting|never (?:saw|see|get|got)|(?:don't|do not|didn't|did not) (?:see|get)) (?:any|an?|the))"
     r"(?: (?!(?:but|and|it|i|we|says?|gets?|got|then|today|now|prints?|fails?|comes?)\b)[\w'-]{1,20}){0,4}\W{0,3}\Z"
 )
@@ -119,7 +119,8 @@ _EXPLAINED = regex(
     r"(?:is|are) now \w+ed\b|now (?:names?|prints?|says?|tells?|shows?|raises?|ends?)\b|"
     r"is (?:an? \w+(?:error|warning) now|now an? (?:error|warning))\b)|[^\"'\u201d`\n]{0,160}[\"'\u201d`]\)?,? "
     r"(?:(?:appears?|occurs?) (?:if|where)\b|is (?:logged|printed|shown|raised) (?:if|where|when(?! i\b| we\b))\b)|"
-    r"[^\n.]{0,160}\buntil (?:i|we) \w+ed\b|[^\n]{0,120}?\b(?:is|are) what you(?:'d| would) (?:see|get)\b|"
+    r"(?!.{0,160}\b(?:not|n't|never)\b)[^\n.]{0,160}\buntil (?:i|we) (?:(?:re)?installed|set|added|removed|unset|enabled)\b|"
+    r"[^\n]{0,120}?\b(?:is|are) what you(?:'d| would) (?:see|get)\b|"
     r"[^\n]{0,120}?[.\"\u201d`]{0,2} (?:is|are) what (?:"
     r"(?:\w+ ){1,3}?(?:prints?|raises?|shows?|logs?|says?) (?:on an?|if|where|for|when(?! i\b| we\b))\b|"
     r"other \w+ (?:print|raise|show|log|say)s?\b)"

@@ -17,7 +17,7 @@ _BEFORE = regex(
     r"anyhow|Sprintf|Errorf|Fatalf?|Printf|New|Wrapf?|x?str(?:fmt)?cat|\w{2,20}_make_error|throws?|raises\w{0,10}|"
     r"match|[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{2,30})!?\s?\(\s{0,4}(?:[\w&*>.-]{1,40},\s{0,4}){0,4}"
     rf"|<<\s{{0,2}}|(?:^|[;{{}}:]\s{{0,4}})(?:return|throw|raise)\s[^\"'\n]{{0,60}}|\bError<\s{{0,4}}"
-    r"|\b[A-Z][A-Z0-9_]{3,40}\),?\s{1,4}|\bconstant \[\d{1,5} x i8\] "
+    r"|\b[A-Z][A-Z_]{3,40}\([A-Z][A-Z0-9_]{3,40}\),?\s{1,4}|\bconstant \[\d{1,5} x i8\] "
     r"|\b(?:const|let|var|static|auto|char)\b[^=\n]{0,60}=\s{0,4}|\b\w{1,30} :=\s{0,4})"
     rf"{_OPEN}|[;{{}}]\s{{1,4}}//\s[^\n]{{0,200}}\Z"
 )

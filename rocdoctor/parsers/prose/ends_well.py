@@ -8,8 +8,10 @@ only take leave.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.prose.statements import Account, ReportMarks
+from rocdoctor.parsers.prose.statements import Account, ReportMarks, Utterance
 
 _LABELS = r"update|edit|ps|p\.s\.|solved|solution|resolved|never ?mind|ok(?:ay)?"
 _START = rf"\A[\s*_>\"'(-]{{0,6}}(?:(?:{_LABELS})\b[ \d]{{0,3}}[:,.!-]{{0,3}}\s{{0,3}}){{0,2}}"
@@ -39,6 +41,7 @@ _TAKEN_BACK = regex(
     r"containers?|windows|another|different|instead|sudo|root|cpu|first|second|one of)\b|"
     r"#\d|\bin (?:v|ROCm |release |version )?\d"
 )
+_REASONS = 2  # sentences
 _AWAY = frozenset({"without"})
 # All that may follow: its writer takes leave.
 _LEAVE = regex(
@@ -54,12 +57,19 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
         one = told.claims[at]
         text = one.sentence.text
         doubted = one.names & marks.doubted - (_AWAY if _TAKEN_AWAY.search(text) else frozenset())
-        plain = _BARE.match(text) or (one.names & marks.mended and _PLAIN.search(text))
-        if doubted or not plain:
+        bare = bool(_BARE.match(text))
+        if doubted or not (bare or (one.names & marks.mended and _PLAIN.search(text))):
             continue
         compares = one.good - marks.remedies or one.bad
         if one.voice not in ("tells", "past") or compares or _TAKEN_BACK.search(text):
             return None
         later = told.claims[at + 1 :]
-        return one.sentence.line if all(_LEAVE.match(each.sentence.text) for each in later) else None
+        over = all(_LEAVE.match(each.sentence.text) for each in later) or (bare and _only_why(later))
+        return one.sentence.line if over else None
     return None
+
+
+def _only_why(later: Sequence[Utterance]) -> bool:
+    """Whether one or two sentences behind a bare "Solved." tell what it was: neither trouble nor a question."""
+    told = all(each.voice in ("tells", "past") and "bad" not in each.outcomes for each in later)
+    return len(later) <= _REASONS and told and not any(_TAKEN_BACK.search(each.sentence.text) for each in later)

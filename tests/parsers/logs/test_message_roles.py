@@ -57,6 +57,21 @@ def role(text: str, kind: str) -> str:
         ("The test fills it on purpose:\n  CUDA error: out of memory", "out-of-memory"),
         ("So the line\n  CUDA error: out of memory\nwas expected there.", "out-of-memory"),
         ("[ RUN      ] Loader.Fills\nCUDA error: out of memory\n[       OK ] Loader.Fills (3 ms)", "out-of-memory"),
+        ('    error("CUDA error: out of memory");', "out-of-memory"),
+        ('    return fmt.Errorf("CUDA error: out of memory")', "out-of-memory"),
+        ('    std::cerr << "CUDA error: out of memory";', "out-of-memory"),
+        ('   { ERRTAB_ENTRY(E_MEMORY), "CUDA error: out of memory" },', "out-of-memory"),
+        ("  x(); // CUDA error: out of memory", "out-of-memory"),
+        ("def f(rc): return f'CUDA error: out of memory ({rc})'", "out-of-memory"),
+        ('print(f"CUDA error: out of memory on {device}")', "out-of-memory"),
+        ('MARKERS = (\n    "CUDA error: out of memory",\n    "Xid",\n)', "out-of-memory"),
+        ("The job no longer dies of CUDA error: out of memory here.", "out-of-memory"),
+        ("2.4 fixed a regression that led to CUDA error: out of memory.", "out-of-memory"),
+        ("Release notes: say CUDA error: out of memory once", "out-of-memory"),
+        ("The manual says that CUDA error: out of memory comes early.", "out-of-memory"),
+        ("'CUDA error: out of memory' is logged where the card is small.", "out-of-memory"),
+        ("I got CUDA error: out of memory until I installed more memory.", "out-of-memory"),
+        ('How is it done without "CUDA error: out of memory" there?', "out-of-memory"),
     ],
 )
 def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
@@ -90,6 +105,11 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ("CUDA error: out of memory is what torch prints when I start it", "out-of-memory"),
         ("nvidia-smi no longer shows the card, torch prints CUDA error: out of memory", "out-of-memory"),
         ("[ RUN      ] Loader.Fills\nCUDA error: out of memory\n[  FAILED  ] Loader.Fills (3 ms)", "out-of-memory"),
+        ("ray.exceptions.RayTaskError(RuntimeError('CUDA error: out of memory'))", "out-of-memory"),
+        ('time="2026-01-05" level=error msg="CUDA error: out of memory"', "out-of-memory"),
+        ('called `Result::unwrap()` on an `Err` value: Msg("CUDA error: out of memory")', "out-of-memory"),
+        ("The log says: 'CUDA error: out of memory',", "out-of-memory"),
+        ("CUDA error: out of memory did not come until I installed the update.", "out-of-memory"),
     ],
 )
 def test_a_report_of_a_fault_stays_one(text: str, kind: str) -> None:
