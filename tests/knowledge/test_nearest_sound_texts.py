@@ -47,6 +47,11 @@ _WORKER = "RuntimeError: DataLoader worker (pid 29969) is killed by signal: Bus 
             "I put in another processor, and with the GTX 1060 GPU-Z shows x1 1.1. The card is slow.\n",
             "pcie-link-degraded",
         ),
+        (
+            'File "services.py", line 500\n    raise ConnectionError(\nConnectionError: Could not find any running Ray '
+            "instance. Please specify the one to connect to.\n",
+            "not-environment",
+        ),
         (f"# {_WORKER}I am getting this error while training. What can I do?\n", "shm-too-small"),
     ],
 )

@@ -25,7 +25,7 @@ _CODE = regex(
     r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
     r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']|[a-z_]{2,30} = [rf]?[\"'])"
 )
-_LINE = regex(r"\s{0,40}(?:(?:EXPECT|ASSERT|REQUIRE)\w{0,20}\s?\(|(?://|;|#)\s?CHECK[\w-]{0,12}:|def err_\w+ ?:)")
+_LINE = regex(r"\s{0,40}(?:(?:EXPECT|ASSERT|REQUIRE)\w{0,20}\s?\(|(?://|;|#)\s?CHECK[\w-]{0,12}:)")
 # The text of a format, whose values are still to be put in, before the message and behind it.
 _FORMATTED = regex(r"[\"'][^\"'\n]{0,160}%(?:\.\d{1,2})?[lz]{0,2}[sdufgx]\b[^\"'\n]{0,120}\Z")
 _GAP = regex(r"[^\"'\n]{0,160}(?:%(?:\.\d{1,2})?[lz]{0,2}[sdufgmx]\b|\{[a-z_]\w{0,40}(?:[.\[:][^}\n]{0,40})?\})")

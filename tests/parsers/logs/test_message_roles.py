@@ -58,6 +58,8 @@ def role(text: str, kind: str) -> str:
         ("So the line\n  CUDA error: out of memory\nwas expected there.", "out-of-memory"),
         ("[ RUN      ] Loader.Fills\nCUDA error: out of memory\n[       OK ] Loader.Fills (3 ms)", "out-of-memory"),
         ('    error("CUDA error: out of memory");', "out-of-memory"),
+        ('    EXPECT(test::throws([&] { f(); }, "CUDA error: out of memory"));', "out-of-memory"),
+        ("// CHECK-NEXT: CUDA error: out of memory", "out-of-memory"),
         ('    return fmt.Errorf("CUDA error: out of memory")', "out-of-memory"),
         ('    std::cerr << "CUDA error: out of memory";', "out-of-memory"),
         ('   { ERRTAB_ENTRY(E_MEMORY), "CUDA error: out of memory" },', "out-of-memory"),
