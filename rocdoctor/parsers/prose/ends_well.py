@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.prose.statements import Account, ReportMarks, Utterance
+from rocdoctor.parsers.prose.claims import Utterance
+from rocdoctor.parsers.prose.statements import Account, ReportMarks
 
 _LABELS = r"update|edit|ps|p\.s\.|solved|solution|resolved|never ?mind|ok(?:ay)?"
 _START = rf"\A[\s*_>\"'(-]{{0,6}}(?:(?:{_LABELS})\b[ \d]{{0,3}}[:,.!-]{{0,3}}\s{{0,3}}){{0,2}}"
