@@ -51,9 +51,8 @@ def _commands() -> type[Provider]:
 
 
 def _copied(what: str, program: str) -> str:
-    if program:
-        return f"copied {what} ({program})"
-    return f"sent {what} to the terminal, which copies it if it allows that (OSC 52)"
+    sent = f"sent {what} to the terminal, which copies it if it allows that (OSC 52)"
+    return f"copied {what} ({program})" if program else sent
 
 
 def _with_values_of_now(look: Look) -> Diagnosis | None:
@@ -380,8 +379,8 @@ class RocdoctorApp(Session):
 
     def _work_held(self) -> str:
         """What is at work on some screen that another host, or leaving, would end; "" for nothing."""
-        pages = (one for stack in self._screen_stacks.values() for one in stack if isinstance(one, Page))
-        return next((page.holds for page in pages if page.holds), "")
+        stacks = self._screen_stacks.values()
+        return next((one.holds for stack in stacks for one in stack if isinstance(one, Page) and one.holds), "")
 
     def action_repaint(self) -> None:
         """Draw everything anew: something else wrote to the terminal."""

@@ -10,7 +10,7 @@ Captures repeat themselves (eight equal GPUs, hundreds of equal files), so each 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
@@ -27,6 +27,7 @@ from rocdoctor.host.masking.ids import (
 )
 from rocdoctor.host.masking.name_lists import listed_names
 from rocdoctor.host.masking.names import Names
+from rocdoctor.host.masking.near_lines import lines_around
 from rocdoctor.host.masking.needs_masking import is_numbers, is_plain
 from rocdoctor.host.masking.network import mask_emails, mask_net
 from rocdoctor.host.masking.prompted import masked_secret
@@ -45,7 +46,6 @@ _MOST_LINES = 400_000
 _MOST_PASSES = 4
 _OWN = "masked-"
 _CUT = regex(r"(?<![\w-])(?:user|host)-\d{1,6}[A-Za-z_]")  # the rest of a name too long for its place
-_NEAR = 60  # lines that a value may stand below its name, and more
 _JUDGED_AGAIN = 2
 _MANY_LINES = 200  # of fewer it is not worth while to ask which are alike
 _MANY_TEXTS = 100  # of fewer it is not worth while to look at them together
@@ -53,18 +53,6 @@ _SLAB = 10_000
 MOST_TOLD = 30_000
 # What logs may well tell of thousands of times.
 _MANY = frozenset(("ip", "ipv6", "ipv6-network", "ip-in-gid", "uuid", "device-id", "serial", "variable"))
-
-
-def _around(places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The lines near those at the places, as far as one may tell of another: (first, last)."""
-    first = last = -1
-    for at in places:
-        if first >= 0 and at - _NEAR > last:
-            yield first, last
-            first = -1
-        first, last = (max(0, at - _NEAR) if first < 0 else first), at + _NEAR
-    if first >= 0:
-        yield first, last
 
 
 class Masker:
@@ -210,7 +198,7 @@ class Masker:
         for _ in range(_MOST_PASSES):  # what is beside a replaced secret may tell more than the secret did
             same = len(before) == len(lines)  # a key of many lines becomes one
             changed = [at for at, one in enumerate(lines) if _OWN in one and not (same and before[at] == one)]
-            around = list(_around(changed))
+            around = list(lines_around(changed))
             if not around:
                 break
             before = list(lines)
@@ -244,8 +232,7 @@ class Masker:
         """The lines of the text after each step of masking was taken once."""
         lines = self._over_lines(text).split("\n")
         different = dict.fromkeys(lines)
-        known: dict[str, str] = {}  # not all of them stay in what is kept for other texts
-        stale: dict[str, str] = {}
+        known, stale = dict[str, str](), dict[str, str]()  # not all of them stay in what is kept for other texts
         for _ in range(_MOST_PASSES):
             fresh = [line for line in different if line not in known and line not in self._lines]
             if not fresh:

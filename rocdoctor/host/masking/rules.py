@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 from rocdoctor.host.masking.images import image_places
+from rocdoctor.host.masking.word_lookup import LONG, different, fours, short_words, words_by_start
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.model.lazy_re import compiled, regex
 from rocdoctor.parsers.formats.alike_lines import alike
@@ -167,8 +166,8 @@ class MaskingTables:
         themselves, so their different lines are asked, with the digits made equal, and of long lines their different
         pieces.
         """
-        shapes = _different(alike(low)) if len(low) > _LONG else alike(low)
-        signs = _fours(shapes, self.signs)
+        shapes = different(alike(low)) if len(low) > LONG else alike(low)
+        signs = fours(shapes, self.signs)
         found = [
             word
             for start in signs & self.words.keys()
@@ -179,57 +178,6 @@ class MaskingTables:
             if shape in shapes:
                 found += words
         return frozenset(found)
-
-
-_LONG = 2000
-_START = 4  # bytes of an unsigned int
-_PIECE = 240  # signs: what repeats itself after 2, 3, 4, ... of them has few different pieces
-_OVERLAP = 40  # more than the longest word
-
-
-def _different(shapes: str) -> str:
-    """The different lines, and of long ones the different pieces, which overlap so that no word is cut."""
-    found: set[str] = set()
-    for line in set(shapes.split("\n")):
-        if len(line) <= 2 * _PIECE:
-            found.add(line)
-        else:
-            found.update(line[at : at + _PIECE + _OVERLAP] for at in range(0, len(line), _PIECE))
-    return "\n".join(found)
-
-
-def _fours(text: str, wanted: frozenset[int]) -> set[int]:
-    """Which of some numbers four bytes in a row of a text are: cutting strings takes ten times as long."""
-    data = text.encode("utf-8", "surrogatepass")
-    found: set[int] = set()
-    for first in range(_START):
-        found |= wanted.intersection(array("I", data[first : len(data) - (len(data) - first) % _START]))
-    return found
-
-
-def _four(data: bytes) -> int:
-    return int.from_bytes(data, sys.byteorder)
-
-
-def _by_start(words: Iterable[str]) -> dict[int, tuple[tuple[str, int, str], ...]]:
-    """Words that are not short with their last bytes and their shapes, by their first bytes."""
-    found: dict[int, list[tuple[str, int, str]]] = {}
-    for word in dict.fromkeys(words):
-        shape = alike(word)
-        if len(shape) >= _START:
-            data = shape.encode()
-            found.setdefault(_four(data[:_START]), []).append((word, _four(data[-_START:]), shape))
-    return {start: tuple(rows) for start, rows in found.items()}
-
-
-def _short(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The shapes of short words, and the words that have each."""
-    found: dict[str, tuple[str, ...]] = {}
-    for word in dict.fromkeys(words):
-        if len(word) < _START:
-            shape = alike(word)
-            found[shape] = (*found.get(shape, ()), word)
-    return found
 
 
 def _numbers(rows: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
@@ -305,7 +253,7 @@ def load_tables() -> MaskingTables:
         for span in (False, True)
     )
     words = [*literals, *places_of, *(word for command in commands for word in command.words)]
-    long_words = _by_start(words)
+    long_words = words_by_start(words)
     names = data["secret_names"]
     groups = "|".join(f"(?P<{kind}>{'|'.join(names[kind])})" for kind in ("strong", "medium", "weak"))
     inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
@@ -329,7 +277,7 @@ def load_tables() -> MaskingTables:
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
         long_words,
         frozenset(sign for start, rows in long_words.items() for row in rows for sign in (start, row[1])),
-        _short(words),
+        short_words(words),
         compiled(groups, re.IGNORECASE | re.ASCII),
         tuple(_names(names["stems"])),
         compiled("|".join(map(re.escape, _names(names["stems"])))),

@@ -18,7 +18,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.logs.literal_search import Pieces, located
 from rocdoctor.parsers.logs.literal_table import Literal, Literals, literals_of, lowered
 from rocdoctor.parsers.logs.log_match import Matcher, Value, Wording, compiled, values_of
-from rocdoctor.parsers.logs.quoted_code import in_code
+from rocdoctor.parsers.logs.quoted_code import in_code, in_passed_test
 from rocdoctor.parsers.logs.report_title import is_title
 
 Role = OneOf["now", "quoted", "advice"]
@@ -362,11 +362,9 @@ def _role(
     before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
     if _SUPPOSED.search(before) and _OCCURS.match(flat.text, at + length):
         return "advice"
-    if _SEARCHED.search(flat.text[max(start, at - 400) : at]):
+    if _SEARCHED.search(flat.text[max(start, at - 400) : at]) or _CONDITION.search(before):
         return "advice"
-    if _CONDITION.search(before) or (_THEN_DO.match(flat.text, at + length) and _WHEN.search(before)):
-        return "advice"
-    if _NOT_SINCE.match(flat.text, at + length):
+    if _NOT_SINCE.match(flat.text, at + length) or (_THEN_DO.match(flat.text, at + length) and _WHEN.search(before)):
         return "advice"
     if (
         _ADVICE.search(before)
@@ -376,7 +374,7 @@ def _role(
         return "advice"
     if (line > 1 and _LED_TO.search(raw[line - 2][-160:])) or (line < len(raw) and _GOES_ON.match(raw[line][:80])):
         return "advice"
-    if _in_passed_test(raw, line):
+    if in_passed_test(raw, line):
         return "advice"
     after = flat.text[at + length : at + length + 240]
     if _SHRUGGED.match(after) or _EXPLAINED.match(after):
@@ -388,15 +386,6 @@ def _line_around(flat: _Flat, at: int) -> tuple[int, int]:
     """Where the line of an offset begins and ends."""
     place = bisect_right(flat.starts, at)
     return flat.starts[place - 1], flat.starts[place] if place < len(flat.starts) else len(flat.text)
-
-
-def _in_passed_test(raw: Sequence[str], line: int) -> bool:
-    """Whether a line (from 1) stands in the output of a test of GoogleTest that passed: it was provoked."""
-    above = next((one for one in reversed(raw[max(0, line - 40) : line - 1]) if one.lstrip()[:1] == "["), "")
-    if not above.lstrip().startswith("[ RUN"):
-        return False
-    below = next((one for one in raw[line : line + 60] if one.lstrip()[:1] == "["), "")
-    return below.lstrip().startswith("[       OK")
 
 
 def _narrated(flat: _Flat, at: int, length: int) -> bool:

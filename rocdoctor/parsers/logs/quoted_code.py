@@ -50,3 +50,12 @@ def in_code(before: str, after: str, raw: Sequence[str], line: int) -> bool:
     above = raw[line - 2][:400] if line > 1 else ""
     below = raw[line][:400] if line < len(raw) else ""
     return bool(_LIST.match(above) or (_ENTRY.match(above) and _ENTRY.match(below)))
+
+
+def in_passed_test(raw: Sequence[str], line: int) -> bool:
+    """Whether a line (from 1) stands in the output of a test of GoogleTest that passed: it was provoked."""
+    above = next((one for one in reversed(raw[max(0, line - 40) : line - 1]) if one.lstrip()[:1] == "["), "")
+    if not above.lstrip().startswith("[ RUN"):
+        return False
+    below = next((one for one in raw[line : line + 60] if one.lstrip()[:1] == "["), "")
+    return below.lstrip().startswith("[       OK")

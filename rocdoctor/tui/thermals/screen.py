@@ -174,7 +174,7 @@ class ThermalsPage(Page):
             return
         if self._asking is not None:
             if self._silence():
-                self._draw_state()
+                self.query_one("#rate", Painted).update(self._state())
         elif (self._rate_s and time.monotonic() - self._asked_at >= self._rate_s) or self._history.sample is None:
             self._ask()
 
@@ -217,9 +217,8 @@ class ThermalsPage(Page):
 
     def action_rate(self, step: int) -> None:
         """Look more or less often."""
-        at = max(0, min(len(RATES_S) - 1, RATES_S.index(self._rate_s) + step))
-        self._rate_s = RATES_S[at]
-        self._draw_state()
+        self._rate_s = RATES_S[max(0, min(len(RATES_S) - 1, RATES_S.index(self._rate_s) + step))]
+        self.query_one("#rate", Painted).update(self._state())
         self._tick()
 
     def action_now(self) -> None:
@@ -229,7 +228,7 @@ class ThermalsPage(Page):
         self._trouble = ""
         self._watch.retry()
         self._ask()
-        self._draw_state()
+        self.query_one("#rate", Painted).update(self._state())
 
     def action_plots(self) -> None:
         """The plots alone, or all values with the plots that there is room for."""
@@ -336,14 +335,14 @@ class ThermalsPage(Page):
             heads = Text(f"This evidence holds nothing of the sensors of gpu {listed}.")
         self.query_one("#heads", Painted).update(heads)
         cpu = self._cpu if sample is None else sample.cpu
-        asked = self._watch is None or sample is not None
-        line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")
+        unasked = self._watch is not None and sample is None
+        line = Text("CPU  not asked yet") if unasked else cpu_line(cpu, self._watch is None)
         self.query_one("#cpu", Painted).update(line)
         names = {key(one): one.label for one in self._gpus}
-        events = self._history.events
-        self.query_one("#log", Painted).update(event_lines(events, names) if events else no_events(views))
+        said = event_lines(self._history.events, names) if self._history.events else no_events(views)
+        self.query_one("#log", Painted).update(said)
         self._draw_detail(views)
-        self._draw_state()
+        self.query_one("#rate", Painted).update(self._state())
 
     def _bare(self, views: Sequence[GpuNow]) -> bool:
         """Whether recorded evidence has no sensors at all."""
@@ -372,9 +371,6 @@ class ThermalsPage(Page):
         if views:  # which blocks fit beside each other depends on the room that the table leaves
             frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height, plotted))
 
-    def _draw_state(self) -> None:
-        self.query_one("#rate", Painted).update(self._state())
-
     def _state(self) -> Text:
         if self._watch is None:
             order = "" if self._order == "number" else f" Sorted by {self._order}."
@@ -400,6 +396,5 @@ class ThermalsPage(Page):
         if diagnosis is None:
             return Text("Asking for GPUs.")
         whole = diagnosis.machine.gpus_complete
-        words = "This machine has no GPU; only its CPUs have sensors."
-        words = words if whole else no_gpu_words(diagnosis.machine)
-        return Text(words, style="bold")
+        none = "This machine has no GPU; only its CPUs have sensors." if whole else no_gpu_words(diagnosis.machine)
+        return Text(none, style="bold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.host.masking import rules
+from rocdoctor.host.masking import word_lookup
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.masking.rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
@@ -72,12 +72,12 @@ def test_there_are_enough_of_them() -> None:
 def test_a_word_is_found_wherever_it_stands_in_a_long_line() -> None:
     tables = load_tables()
     words = [*tables.literals, *tables.places_of, *tables.commands_of]
-    assert max(map(len, words)) < rules._OVERLAP
-    for at in range(rules._PIECE - 40, rules._PIECE + 40):
+    assert max(map(len, words)) < word_lookup._OVERLAP
+    for at in range(word_lookup._PIECE - 40, word_lookup._PIECE + 40):
         assert {"config set", "hf_"} <= tables.words_in("x" * at + "config set" + "y" * 2000 + "hf_" + "z" * at)
     assert not {"config set", "hf_"} & tables.words_in("config se" + "x" * 3000 + "hf-")
 
 
 @pytest.mark.parametrize("piece", ["key=", "://a:", "Aa0/x.", "token: "])
 def test_of_a_line_that_repeats_itself_few_pieces_are_looked_at(piece: str) -> None:
-    assert len(rules._different(piece * 100_000)) < 10_000
+    assert len(word_lookup.different(piece * 100_000)) < 10_000
