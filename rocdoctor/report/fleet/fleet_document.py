@@ -147,7 +147,7 @@ def why(one: NodeVerdict) -> Iterator[Block]:
         acts = " Seen often enough to act." if reason.ready else ""
         cause = f" Likely cause: {_cause(reason.cause)}." if reason.cause else ""
         yield Para((Code(reason.node_class), "  ", f"{words_of(reason)}{cause}{acts}"), "  ", "    ", item=True)
-    yield Para(("For the name in brackets: ", Code(f"rocdoctor explain {one.first.check}")))
+    yield Para(("What it means: ", Code(f"rocdoctor explain {one.first.check}")))
 
 
 def _hardware(kind: str) -> str:

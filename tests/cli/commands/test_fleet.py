@@ -55,7 +55,7 @@ def test_the_past_and_one_node(store: str, capsys: pytest.CaptureFixture[str]) -
     told = re.sub(r"\s+", " ", capsys.readouterr().out)
     assert "Likely cause: the GPU reports hardware errors (gpu-hardware-fault). Seen often enough to act." in told
     assert "Hardware: AMD Instinct MI300X (1002:74a1) AMD EPYC 9354" in told
-    assert "means: rocdoctor explain ras-uncorrectable" in told
+    assert "What it means: rocdoctor explain ras-uncorrectable" in told
     assert run(["fleet", "why", store, "n1"]) == 0
     assert "no findings" in capsys.readouterr().out
     assert run(["fleet", "why", store, "n1", "--json"]) == 0
