@@ -106,10 +106,11 @@ def test_an_endless_output_is_cut_and_the_report_says_so(radeons: Place) -> None
 def test_a_machine_without_gpus_has_sick_programs_too(tmp_path: Path, name: str) -> None:
     healthy = place(tmp_path)
     healthy.tool(name, _HANGING["ignores every request to end"])
-    result = healthy.run("check", "--timeout", "0.5", "--fail-on", "never")
+    # A folder of programs is looked into for a quarter of the deadline: of half a second too little on a busy machine.
+    result = healthy.run("check", "--timeout", "2", "--fail-on", "never")
     assert (result.code, result.err, result.left) == (0, "", ())
     assert "not answered in time" in result.out
-    assert result.seconds < min(GIVE_UP_S, 3 + MARGIN_S)
+    assert result.seconds < min(GIVE_UP_S, 5 + MARGIN_S)
 
 
 def test_bundle_facts_recommend_and_emit_come_too(radeons: Place) -> None:
