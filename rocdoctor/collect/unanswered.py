@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Iterable
 
-from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.host.base import ASKER, Answer, Host, Kind
 from rocdoctor.model.facts import Unanswered
 from rocdoctor.model.lazy_re import regex
 
@@ -44,7 +44,7 @@ def unanswered(answer: Answer) -> Unanswered | None:
     if answer.status == "failed" and _SILENT.search(answer.note):
         return Unanswered(answer.question, "timeout", answer.note)
     if answer.status == "failed":
-        if answer.note.startswith(("the process that asks this machine ", "cannot start the process that asks")):
+        if answer.note.startswith(ASKER):
             return Unanswered(answer.question, "failed", answer.note)
         sick = answer.note in _SICK or any(answer.note.endswith(f": {words}") for words in _SICK)
         if sick or answer.note.startswith("MemoryError"):

@@ -39,6 +39,8 @@ from rocdoctor.model.lazy_re import regex
 Status = Literal["ok", "absent", "denied", "timeout", "failed", "not-asked"]
 Kind = Literal["live", "bundle", "folder", "text"]
 
+# How the notes of questions begin that were left because the process that was to answer them is gone.
+ASKER = "the process that asks this machine"
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 # Where set-up makes an environment for torch, so where an interpreter is looked for when none is active.
 NEW_ENVIRONMENT = "~/torch-venv"

@@ -61,11 +61,12 @@ def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
     for verdict in failed:
         assert verdict.finding is not None
         groups.setdefault(verdict.finding.cause, []).append(verdict)
-    explained = {name: _explained(name, members, failed) for name, members in groups.items()}
+    kinds = {name: _kinds(members) for name, members in groups.items()}
+    explained = {name: _explained(name, kinds[name], _kinds(failed)) for name in groups}
     causes = [_cause(name, members, explained[name]) for name, members in groups.items()]
     if all(one.finding is not None and one.finding.undecided for one in causes):
         return tuple(causes[:_MOST_OPEN])
-    follows = {name for name in groups if _explained_by_others(name, groups)}
+    follows = {name for name in groups if _explained_by_others(name, kinds)}
     standing = [cause for cause in causes if cause.cause not in follows] or causes
     ordered = _as_rows_tell(sorted(standing, key=_order), [one.finding for one in failed])
     # A comparison goes before other possible causes, however grave they would be, and behind what is surer.
@@ -101,6 +102,16 @@ def _explains(by: Finding, verdict: Verdict) -> bool:
     if verdict.check not in by.explains and found.cause not in by.explains:
         return False
     return by.confidence != "possible" or found.confidence == "possible"
+
+
+def _kinds(members: Sequence[Verdict]) -> list[Verdict]:
+    """One of those that explain, and are explained, alike: thousands of GPUs may share a finding."""
+    found = {
+        (one.check, one.finding.cause, one.finding.confidence, frozenset(one.finding.explains)): one
+        for one in members
+        if one.finding is not None
+    }
+    return list(found.values())
 
 
 def _explained(name: str, members: Sequence[Verdict], failed: Sequence[Verdict]) -> set[str]:
@@ -153,6 +164,7 @@ def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
 
 def _unexplained(members: list[Verdict]) -> list[Verdict]:
     """Those that no finding of the same cause says more precisely."""
+    kinds = _kinds(members)
     return [
         one
         for one in members
@@ -161,7 +173,7 @@ def _unexplained(members: list[Verdict]) -> list[Verdict]:
             and other.check != one.check
             and one.check in other.finding.explains
             and _explains(other.finding, one)
-            for other in members
+            for other in kinds
         )
     ]
 

@@ -14,6 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rocdoctor.host.base import ASKER
 from rocdoctor.host.supervised.frames import Frames
 
 # The interpreter finds there what it finds here, and nothing in the current folder, which an empty part of PYTHONPATH
@@ -55,7 +56,7 @@ class Link:
                 env=os.environ,
             )
         except OSError as error:
-            raise LinkError(f"cannot start the process that asks this machine: {error.strerror}") from None
+            raise LinkError(f"{ASKER} cannot be started: {error.strerror}") from None
         assert self.process.stdin is not None and self.process.stdout is not None
         self._to = self.process.stdin
         os.set_blocking(self._to.fileno(), False)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.host.base import ASKER, Answer, Host, Kind
 from rocdoctor.host.supervised.child_process import Link, LinkError, Settings
 from rocdoctor.host.supervised.frames import answer_of, packed
 from rocdoctor.host.supervised.pending_answer import Pending
@@ -146,7 +146,7 @@ class FarHost:
             link = pending.link
             if link is not None and time.monotonic() - max(link.heard_at, pending.sent) >= self._silence_s:
                 link.kill()
-                self._lost(link, f"the process that asks this machine said nothing for {self._silence_s:g} s")
+                self._lost(link, f"{ASKER} said nothing for {self._silence_s:g} s")
         return answer
 
     def _begin(self, book: _Book, questions: list[str]) -> list[Pending]:
@@ -216,7 +216,7 @@ class FarHost:
     def _lost(self, link: Link, why: str) -> None:
         """The child is gone: what it was asked fails; the next question starts another."""
         link.close()
-        how = why or f"the process that asks this machine ended {link.end()}"
+        how = why or f"{ASKER} ended {link.end()}"
         with self._lock:
             if self._link is link:
                 self._link = None

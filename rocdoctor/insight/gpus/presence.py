@@ -45,10 +45,10 @@ def count_words(count: int, noun: str = "GPU") -> str:
 
 
 def no_gpu_words(machine: Machine) -> str:
-    """What is said of a machine without a known GPU, in a sentence."""
+    """What is said of a machine without a known GPU, without the full stop."""
     if machine.gpus_gap is not None:
-        return f"Which GPUs are here is unknown: {machine.gpus_gap.why}."
-    return "No GPU is on the PCI bus." if machine.gpus_complete else "No GPU is in this evidence."
+        return f"Which GPUs are here is unknown: {machine.gpus_gap.why}"
+    return "No GPU is on the PCI bus" if machine.gpus_complete else "No GPU is in this evidence"
 
 
 def kernel_log(machine: Machine) -> KernelLog | None:

@@ -30,7 +30,7 @@ def remarks(situation: Situation) -> tuple[str, ...]:
     if situation.in_job and not situation.enclosed:
         found.append("This is a job of a scheduler: what needs root is for the administrator of the cluster.")
     if machine.gpus_gap is not None and not situation.wsl:
-        found.append(f"{no_gpu_words(machine)} No step speaks of them.")
+        found.append(f"{no_gpu_words(machine)}. No step speaks of them.")
     elif not machine.gpus and not machine.gpus_complete and not situation.wsl:
         found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):

@@ -65,7 +65,7 @@ def _nothing(diagnosis: Diagnosis) -> str:
         return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
     if machine.gpus_gap is not None:
         longer = "; try again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""
-        return f"{no_gpu_words(machine)[:-1]}{longer}."
+        return f"{no_gpu_words(machine)}{longer}."
     if not usable and machine.gpus_complete:
         return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
     if not usable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.text import Text
 
 from rocdoctor.insight.gpus.gpu_health import telling
@@ -34,7 +36,7 @@ def gpu_lines(diagnosis: Diagnosis, width: int, preliminary: bool = False) -> Te
     """
     each = standings(diagnosis)
     if not each:
-        return Text(no_gpu_words(diagnosis.machine), style="dim")
+        return Text(f"{no_gpu_words(diagnosis.machine)}.", style="dim")
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{'gpu':<3}{'°C':>8} {'W':>9} {'GiB':>8}  {'link':<7}state", style="dim")
     for one in each[:_MOST]:
@@ -126,26 +128,38 @@ def _sign(kind: str) -> str:
 def next_lines(look: Look, width: int, clock: str) -> Text:
     """Set-up's next step, the state of smoke tests, and when a live machine was read last (``clock``)."""
     text = Text()
-    if look.setup is not None:
-        _labelled(text, "set-up", f"{setup_headline(look.setup).text.rstrip('.')} (key 7)", width)
-    if look.diagnosis is not None:
-        _labelled(text, "smoke", f"{smoke_words(look.diagnosis)} (key 5)", width)
-    if clock:
-        _labelled(text, "read", f"{clock}, every {EVERY_S:.0f} s; r asks programs anew too", width)
+    for _, name, said in _next(look, clock):
+        for at, part in enumerate(_wrapped(said, width)):
+            text.append(f"{name if at == 0 else '':<{_LABEL}}", style="bold")
+            text.append(part + "\n", style="not bold")
     text.rstrip()
     return text
+
+
+def area_of_line(look: Look, width: int, line: int) -> str:
+    """The screen that a line of ``next_lines``, counted from 0, speaks of; "" for none."""
+    areas = [area for area, _, said in _next(look) for _ in _wrapped(said, width)]
+    return areas[line] if 0 <= line < len(areas) else ""
+
+
+def _next(look: Look, clock: str = "") -> Iterator[tuple[str, str, str]]:
+    """The screen that tells more, a label, and what is said."""
+    if look.setup is not None:
+        yield "setup", "set-up", f"{setup_headline(look.setup).text.rstrip('.')} (key 7)"
+    if look.diagnosis is not None:
+        yield "smoke", "smoke", f"{smoke_words(look.diagnosis)} (key 5)"
+    if clock:
+        yield "", "read", f"{clock}, every {EVERY_S:.0f} s; r asks programs anew too"
+
+
+def _wrapped(said: str, width: int) -> list[str]:
+    return wrap(said, max(20, width - _LABEL), "", "")
 
 
 def gpu_of_line(diagnosis: Diagnosis, line: int) -> GpuStanding | None:
     """The GPU that stands in a line of ``gpu_lines``, counted from 0; None for the heads and what follows."""
     each = standings(diagnosis)[:_MOST]
     return each[line - 1] if 1 <= line <= len(each) else None
-
-
-def area_of_line(said: str, line: int) -> str:
-    """The screen that a line of ``next_lines`` speaks of, also one that goes on; "" for none."""
-    names = [name for one in said.splitlines()[: line + 1] if (name := one[:_LABEL].strip())]
-    return {"set-up": "setup", "smoke": "smoke"}.get(names[-1], "") if names else ""
 
 
 def smoke_words(diagnosis: Diagnosis) -> str:
@@ -159,12 +173,6 @@ def smoke_words(diagnosis: Diagnosis) -> str:
         return f"{len(wrong)} of {len(results)} modes failed: {names}"
     right = sum(one.state == "pass" for one in results)
     return f"{right} of {len(results)} modes computed the right numbers"
-
-
-def _labelled(text: Text, name: str, said: str, width: int) -> None:
-    for at, part in enumerate(wrap(said, max(20, width - _LABEL), "", "")):
-        text.append(f"{name if at == 0 else '':<{_LABEL}}", style="bold")
-        text.append(part + "\n", style="not bold")
 
 
 def _of(value: float | None, most: float | None) -> str:

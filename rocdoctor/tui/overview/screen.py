@@ -231,9 +231,8 @@ class OverviewPage(Page):
         if gpu is not None and gpu.worst is not None:
             await self.rocdoctor.show_finding(("fail", gpu.check, gpu.worst.message))
             return
-        shown = event.panel.content
-        said = dashboard.area_of_line(shown.plain if isinstance(shown, Text) else "", event.line)
-        area = said if name == "next" else _PANEL_AREAS[name or ""]
+        width = event.panel.content_size.width
+        area = dashboard.area_of_line(self.look, width, event.line) if name == "next" else _PANEL_AREAS[name or ""]
         if area:
             await self.rocdoctor.action_area(area)
 

@@ -11,10 +11,11 @@ from rich.text import Text
 from rocdoctor.collect.gpus.gpu_users import GpuUsers
 from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.insight.gpus.gpu_health import telling
+from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
-from rocdoctor.model.finding import Verdict
+from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
@@ -263,6 +264,14 @@ def no_finding(gpu: Gpu, verdicts: Iterable[Verdict]) -> str:
     """What is said where nothing is found of a GPU: that is no proof where its verdicts are unknown."""
     unknown = sum(one.state == "unknown" and one.subject == gpu.subject for one in verdicts)
     return f"no finding of {gpu.label}" + (f"; {unknown} of its verdicts are unknown" if unknown else "")
+
+
+def no_gpus(diagnosis: Diagnosis | None) -> Text:
+    """What stands where no GPU is known; None: not asked yet."""
+    if diagnosis is None:
+        return Text("Asking for GPUs.")
+    none = "This machine has no GPU; only its CPUs have sensors"
+    return Text(f"{none if diagnosis.machine.gpus_complete else no_gpu_words(diagnosis.machine)}.", style="bold")
 
 
 def no_events(views: Sequence[GpuNow]) -> Text:

@@ -17,7 +17,6 @@ from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.host.supervised.supervised_host import fresh
 from rocdoctor.insight.gpus.access import enclosure
-from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
@@ -35,6 +34,7 @@ from rocdoctor.tui.thermals.drawing import (
     header,
     no_events,
     no_finding,
+    no_gpus,
     nothing_known,
     row,
     temperatures,
@@ -174,7 +174,7 @@ class ThermalsPage(Page):
             return
         if self._asking is not None:
             if self._silence():
-                self.query_one("#rate", Painted).update(self._state())
+                self._draw_state()
         elif (self._rate_s and time.monotonic() - self._asked_at >= self._rate_s) or self._history.sample is None:
             self._ask()
 
@@ -218,7 +218,7 @@ class ThermalsPage(Page):
     def action_rate(self, step: int) -> None:
         """Look more or less often."""
         self._rate_s = RATES_S[max(0, min(len(RATES_S) - 1, RATES_S.index(self._rate_s) + step))]
-        self.query_one("#rate", Painted).update(self._state())
+        self._draw_state()
         self._tick()
 
     def action_now(self) -> None:
@@ -228,7 +228,7 @@ class ThermalsPage(Page):
         self._trouble = ""
         self._watch.retry()
         self._ask()
-        self.query_one("#rate", Painted).update(self._state())
+        self._draw_state()
 
     def action_plots(self) -> None:
         """The plots alone, or all values with the plots that there is room for."""
@@ -329,7 +329,7 @@ class ThermalsPage(Page):
         bare = self._bare(views)
         gpus.display = bool(rows) and not bare
         self._share()
-        heads = header(width, sample is not None, scale) if rows else self._none()
+        heads = header(width, sample is not None, scale) if rows else no_gpus(self.look.diagnosis)
         if bare:  # one sentence instead of a line for each
             listed = number_ranges(one.gpu.index for one in views)
             heads = Text(f"This evidence holds nothing of the sensors of gpu {listed}.")
@@ -342,7 +342,7 @@ class ThermalsPage(Page):
         said = event_lines(self._history.events, names) if self._history.events else no_events(views)
         self.query_one("#log", Painted).update(said)
         self._draw_detail(views)
-        self.query_one("#rate", Painted).update(self._state())
+        self._draw_state()
 
     def _bare(self, views: Sequence[GpuNow]) -> bool:
         """Whether recorded evidence has no sensors at all."""
@@ -371,6 +371,9 @@ class ThermalsPage(Page):
         if views:  # which blocks fit beside each other depends on the room that the table leaves
             frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height, plotted))
 
+    def _draw_state(self) -> None:
+        self.query_one("#rate", Painted).update(self._state())
+
     def _state(self) -> Text:
         if self._watch is None:
             order = "" if self._order == "number" else f" Sorted by {self._order}."
@@ -390,11 +393,3 @@ class ThermalsPage(Page):
         if self._order != "number":
             text.append(f"; sorted by {self._order}")
         return text
-
-    def _none(self) -> Text:
-        diagnosis = self.look.diagnosis
-        if diagnosis is None:
-            return Text("Asking for GPUs.")
-        whole = diagnosis.machine.gpus_complete
-        none = "This machine has no GPU; only its CPUs have sensors." if whole else no_gpu_words(diagnosis.machine)
-        return Text(none, style="bold")

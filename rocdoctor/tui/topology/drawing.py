@@ -57,7 +57,7 @@ def topology(machine: Machine, verdicts: Sequence[Verdict], width: int) -> Drawi
         lines.append(row.text)
         gpus.append(row.gpu)
     if not machine.gpus:
-        lines += [Text(""), *filled("", "", atoms(no_gpu_words(machine)), width)]
+        lines += [Text(""), *filled("", "", atoms(f"{no_gpu_words(machine)}."), width)]
     return _with_links(machine, verdicts, width, lines, gpus, {})
 
 

@@ -95,7 +95,7 @@ def _why(machine: Machine, chosen: ChosenGpus) -> list[str]:
     """Why there is no GPU to plan for, where that may surprise."""
     found = []
     if machine.gpus_gap is not None:
-        words = no_gpu_words(machine).rstrip(".")
+        words = no_gpu_words(machine)
         found.append(f"{words[0].lower()}{words[1:]}; this plans for the processors, so describe GPUs with --gpus")
     elif chosen.left_out:
         found.append("to plan for a GPU that is left out, describe it with --gpus")
