@@ -229,6 +229,20 @@ def test_other_evidence_begins_anew() -> None:
     _driven(fixture_host("mi300x-8gpu"), look)
 
 
+def test_a_list_that_was_hidden_for_a_moment_has_the_keys_again() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
+        chosen = page.query_one(FindingOptions)
+        for turns in range(8):  # of the loop: Textual gives the focus to another part some turns after the hiding
+            page.show(Look())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            page.show(app.look)
+            await settled(app, pilot)
+            assert page.focused is chosen and chosen.display, turns
+
+    _driven(fixture_host("faulty/rx7900xtx-2gpu-old-guide"), look, WIDE)
+
+
 # -- filtering
 
 

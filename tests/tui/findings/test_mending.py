@@ -198,9 +198,9 @@ _OVERRIDE, _DENIED = "gfx-override-mismatch", "device-node-denied"
 async def _go(app: RocdoctorApp, pilot: Pilot[Any], check: str) -> FindingsPage:
     page = app.screen
     assert isinstance(page, FindingsPage)
+    await until(pilot, lambda: page.row is not None and page.focused is page.query_one("#list"))
     await pilot.press("home")
     for _ in range(30):
-        await until(pilot, lambda: page.row is not None)
         if page.row is not None and page.row.check == check:
             return page
         await pilot.press("down")
