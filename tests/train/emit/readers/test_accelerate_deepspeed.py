@@ -102,7 +102,7 @@ def _launch(
     for name, text in files.items():
         (folder / name).write_text(text)
     (folder / "train.py").write_text(program)
-    place = {"PYTHONPATH": packages, "DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": str(venvs.READERS / "ops")}
+    place = {"PYTHONPATH": packages, "DS_ACCELERATOR": "cpu"}
     words = ["launch", "--config_file", "accelerate.yaml", *(options or ("--main_process_port", "0")), "train.py"]
     done = venvs.run([*launcher, *words], deadline_s=900, cwd=folder, environment=place | environment)
     said = [json.loads(file.read_text()) for file in sorted(folder.glob("said.*.json"))]

@@ -94,8 +94,7 @@ def _ask(program: str, folder: Path, configs: Sequence[dict[str, Any]], *words: 
     paths = [folder / f"{number}.json" for number in range(len(configs))]
     for path, config in zip(paths, configs, strict=True):
         path.write_text(json.dumps(config))
-    # Operators are compiled once, beside the environment.
-    environment = {"DS_ACCELERATOR": "cpu", "TORCH_EXTENSIONS_DIR": str(venvs.READERS / "ops")}
+    environment = {"DS_ACCELERATOR": "cpu"}
     command: list[str | Path] = [python, *words, folder / "ask.py", *paths]
     done = venvs.run(command, deadline_s=900, cwd=folder, environment=environment)
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]

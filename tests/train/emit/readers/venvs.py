@@ -250,7 +250,11 @@ def run(
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
-    """No network and one thread a process; ranks, ports and paths of a run around this one are left out."""
+    """No network and one thread a process; ranks, ports and paths of a run around this one are left out.
+
+    Operators are compiled once, beside the environments: in the folder that all of a user's programs share, the lock of
+    a run that was killed lets the next one wait for ever.
+    """
     left_out = {
         "PYTHONPATH",
         "PYTHONHOME",
@@ -268,6 +272,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
         if name not in left_out and not name.startswith(("ACCELERATE_", "FSDP_", "DS_", "TORCHELASTIC_", "PYTEST_"))
     }
     ours = {"PYTHONNOUSERSITE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    ours["TORCH_EXTENSIONS_DIR"] = str(READERS / "ops")
     return kept | ours | dict(more)
 
 
