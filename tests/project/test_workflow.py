@@ -39,7 +39,7 @@ def _readme_line() -> str:
 
 
 def test_lint_and_types_are_the_stage_of_the_local_run() -> None:
-    (stage,) = re.findall(r"^nice xargs .* <<'END'\n(.*?)^END$", _STAGES, re.MULTILINE | re.DOTALL)
+    (stage,) = re.findall(r"^pairs <<'END'\n(.*?)^END$", _STAGES, re.MULTILINE | re.DOTALL)
     local = [line.partition(" #")[0] for line in stage.splitlines() if line.startswith(".venv/bin/")]
     assert len(local) >= 5
     assert _commands("lint")[1:] == local
@@ -47,7 +47,7 @@ def test_lint_and_types_are_the_stage_of_the_local_run() -> None:
 
 @pytest.mark.parametrize(("commands", "status"), [("true # x\necho said", 0), ("false\necho said", 123)])
 def test_one_of_the_commands_side_by_side_that_fails_is_enough(commands: str, status: int) -> None:
-    (line,) = re.findall(r"^(nice xargs .*) <<'END'$", _STAGES, re.MULTILINE)
+    (line,) = re.findall(r"^ +(nice xargs .*)$", _STAGES, re.MULTILINE)
     done = subprocess.run(["bash", "-c", line], input=commands, capture_output=True, text=True, check=False)
     assert done.returncode == status
     assert "-- echo said\nsaid\n" in done.stdout
