@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.host.masking import any_digits
 from rocdoctor.knowledge import load
 from rocdoctor.knowledge.messages import program_errors
 from rocdoctor.parsers.logs.literal_table import literals_of
@@ -173,3 +174,9 @@ def test_kept_literals_are_those_of_the_tables() -> None:
     for one, two in zip(kept, made, strict=True):
         assert (one.text, one.key, one.kind) == (two.text, two.key, two.kind)
         assert replace(one.wording, source="", verified=False) == replace(two.wording, source="", verified=False)
+
+
+def test_kept_expressions_of_digits_are_those_of_the_tables() -> None:
+    any_digits._expressions.cache_clear()
+    made = any_digits.made_expressions()
+    assert any_digits._expressions() == made and len(made[0]) > 20

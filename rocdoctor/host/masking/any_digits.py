@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from rocdoctor.host.masking.rules import load_tables, pattern_of
+from rocdoctor.knowledge.load import kept, knowledge_folder
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
 
@@ -38,9 +39,23 @@ def _part(part: str) -> str:
 Told = tuple[str, str]  # with any digit; as it is, or "" where a line alone does not tell whether the rule fits
 
 
+_KEPT_FORM = 1  # another number where other expressions are made of the same tables
+
+
 @lru_cache(maxsize=1)
 def _expressions() -> tuple[dict[str, list[Told]], list[Told]]:
-    """By their words the expressions of rules that treat digits differently; and those of rules without a word."""
+    """By their words the expressions of rules that treat digits differently; and those of rules without a word.
+
+    From their kept form where that is of these tables.
+    """
+    path = knowledge_folder() / "masking.yaml"
+    status = path.stat()
+    found = kept(path, "digits", (_KEPT_FORM, status.st_mtime_ns, status.st_size), made_expressions)
+    return found or made_expressions()
+
+
+def made_expressions() -> tuple[dict[str, list[Told]], list[Told]]:
+    """What ``_expressions`` says, made of the tables."""
     tables = load_tables()
     rows: list[tuple[tuple[str, ...], str, bool]] = [
         *((rule.literals, rule.expression, not rule.span) for rule in tables.secrets),
