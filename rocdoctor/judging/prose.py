@@ -14,6 +14,7 @@ from rocdoctor.knowledge.messages.program_errors import told_by_people
 from rocdoctor.knowledge.messages.told import MENDED, SOUND, TROUBLE
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding, Verdict
+from rocdoctor.model.of_same import of_same
 
 _MESSAGES = "text"  # the question that holds the messages of programs
 _PRINTED = "torch-sees-no-gpu"  # what a program answered, told in the words of the sentence
@@ -25,13 +26,18 @@ def weighed(machine: Machine, verdict: Verdict) -> Verdict:
     found = verdict.finding
     if found is None or found.severity == "info":
         return verdict
-    if any(one.kind == MENDED for one in machine.messages):
+    if MENDED in _kinds(machine):
         return replace(verdict, finding=replace(found, severity="info"))
     if not _in_words(found):
         return verdict
     if machine.told.alone and not _of_trouble(machine, found):
         return replace(verdict, state="not-applicable", finding=None, why=_WHY)
     return replace(verdict, finding=replace(found, severity="warning"))
+
+
+@of_same
+def _kinds(machine: Machine) -> frozenset[str]:
+    return frozenset(one.kind for one in machine.messages)
 
 
 def _in_words(found: Finding) -> bool:
@@ -44,5 +50,5 @@ def _in_words(found: Finding) -> bool:
 
 def _of_trouble(machine: Machine, found: Finding) -> bool:
     """Whether the text tells of trouble of the machine; for what only resembles, no word that it is sound is enough."""
-    present = {one.kind for one in machine.messages}
+    present = _kinds(machine)
     return bool(present & {TROUBLE, _PRINTED}) or (found.undecided and SOUND not in present)
