@@ -42,8 +42,8 @@ class Kind:
     """What a new thing of a kind is made of: skeletons and where they go, rows, and what to do next.
 
     In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class; ``$hint`` and
-    ``$line`` tell how an output is known in pasted text, ``$until`` where it ends. ``tests``: those that look at all
-    things of this kind, beside its own.
+    ``$line``, both in quotes, tell how an output is known in pasted text, ``$until`` where it ends. ``tests``: those
+    that look at all things of this kind, beside its own.
     """
 
     about: str
@@ -69,13 +69,13 @@ KINDS: Mapping[str, Kind] = {
                 "rocdoctor/paste/output_kinds.py",
                 "KINDS: tuple[OutputKind, ...] = (",
                 "\n)",
-                '\n    OutputKind(\n        "run $command",\n        ("$hint",),\n        regex(r"$line"),'
-                "$until\n    ),",
+                '\n    OutputKind(\n        "run $command",\n        ($hint,),\n        regex(r$line),$until\n    ),',
             ),
         ),
         (
             "in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values "
             "(four modules where it tells of single GPUs: CONTRIBUTING.md)",
+            "rocdoctor/paste/shell_sections.py: its program in PROGRAMS and question_of, to be known by its prompt too",
         ),
         "tests/paste tests/patterns tests/parsers/test_every_parser.py tests/collect",
     ),
@@ -144,6 +144,7 @@ KINDS: Mapping[str, Kind] = {
         (
             "FORMATS of the other commands that can print it",
             "tests/cli/test_arguments.py: in _SIGNS, what the form is known by",
+            "tests/report/test_hostile_words.py: in _forms, so that it is given hostile words",
             "docs/stable.md: which page describes the form",
         ),
         "tests/cli/test_arguments.py tests/report",
@@ -195,17 +196,19 @@ def planned(
         raise Refused(f"'{room}' is no folder below rocdoctor/parsers")
     if not re.fullmatch(r"[\w./ -]*", command, re.ASCII):
         raise Refused(f"'{command}' is no plain command")
-    if not re.fullmatch(r"[^\"\\\n]+", hint) or not _is_pattern(line):
-        raise Refused("--hint is a word of the output, --line an expression, both without double quotes")
+    if not re.fullmatch(r"[^\\\n]+", hint) or not _quoted(hint):
+        raise Refused("--hint is a word of the output, without backslashes, and with one kind of quotes at most")
+    if not _is_pattern(line):
+        raise Refused("--line is an expression with one kind of quotes at most")
     words = {
         "name": plain,
         "title": plain.replace("_", "-"),
         "Class": "".join(map(str.capitalize, plain.split("_"))),
         "room": room,
         "command": command or plain.replace("_", "-"),
-        "hint": hint,
-        "line": line,
-        "until": "\n        until=_NEVER," if block else "",
+        "hint": _quoted(hint),
+        "line": _quoted(line),
+        "until": "\n        until=_NEVER,\n        before=1," if block else "",
         "key": _next_key(),
     }
     texts: dict[Path, str] = {}
@@ -241,7 +244,12 @@ def _is_pattern(text: str) -> bool:
         re.compile(text)
     except re.error:
         return False
-    return '"' not in text and text.isprintable() and not text.endswith("\\")
+    return bool(_quoted(text)) and text.isprintable() and not text.endswith("\\")
+
+
+def _quoted(text: str) -> str:
+    """The text between the quotes that it does not hold, "" where it holds both."""
+    return next((f"{one}{text}{one}" for one in ('"', "'") if one not in text), "")
 
 
 def _parts(of: Kind) -> str:
@@ -278,7 +286,9 @@ def main(arguments: list[str]) -> int:
         "--line", default=_LINE, help="of a parser: an expression for a line of the output, from its start"
     )
     parser.add_argument(
-        "--block", action="store_true", help="of a parser: what follows such a line belongs to it, however it looks"
+        "--block",
+        action="store_true",
+        help="of a parser: what follows such a line belongs to it, however it looks, and a bracket right above it",
     )
     options = parser.parse_args(arguments)
     try:

@@ -96,17 +96,17 @@ def _ranges(clean: Clean, kind: OutputKind, hits: list[int], stops: set[int]) ->
                 break
             end += 1
         start = at
-        while (
-            start > 0
-            and at - start < kind.before
-            and clean.lines[start - 1].strip()[:1] in ("+", "=", "<")
-            and clean.lines[start - 1].strip()
-        ):
+        while start > 0 and at - start < kind.before and _frames(clean.lines[start - 1].strip()):
             start -= 1
         done = end - 1
         while end > at + 1 and not clean.lines[end - 1].strip():
             end -= 1
         yield _part(clean, kind.question, list(range(start, end)))
+
+
+def _frames(line: str) -> bool:
+    """Whether a line is the upper edge of a table, a declaration of XML, or an opening bracket of JSON."""
+    return line.startswith(("+", "=", "<")) or line in ("{", "[")
 
 
 def _is_prose(clean: Clean, at: int) -> bool:

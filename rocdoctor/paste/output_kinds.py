@@ -26,7 +26,7 @@ class OutputKind:
     until: re.Pattern[str] | None = None
     least: int = 1
     sign: re.Pattern[str] | None = None  # does what a hint does
-    before: int = 0  # lines that belong to it above the first matching one
+    before: int = 0  # at most so many edges of tables, or opening brackets, belong to it above the first matching line
     words: tuple[str, ...] = ()
     shape: re.Pattern[str] | None = None  # of such a line with all digits made 0, where ``line`` tells digits apart
 

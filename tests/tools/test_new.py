@@ -142,6 +142,18 @@ def test_an_output_goes_on_to_the_end_of_its_block_where_that_is_said(made: tupl
     assert _run(where, "-m", "ruff", "format", "--check", "rocdoctor/paste/output_kinds.py").returncode == 0
 
 
+def test_the_row_of_an_output_in_json_begins_at_its_bracket(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, _ = made
+    words = ("--command", "blocks --json", "--hint", '"blocks": [', "--line", r'\s{0,12}"blocks": \[\s*\Z', "--block")
+    done = _run(where, "tools/new.py", "parser", "json_made", *words)
+    assert done.returncode == 0, done.stderr
+    text = '{\n   "blocks": [\n      {"name": "a"}\n   ]\n}'
+    asked = "from rocdoctor.paste import open_text; print(open_text({text!r}, 'x').ask('run blocks --json').text)"
+    whole = f"I see:\n\n{text}\n\nCan you tell me what is wrong here?\n"
+    assert _run(where, "-c", asked.format(text=whole)).stdout.strip() == text
+    assert _run(where, "-m", "ruff", "format", "--check", "rocdoctor/paste/output_kinds.py").returncode == 0
+
+
 @pytest.mark.parametrize(("name", "told"), [("odd-thing", True), ("gpu-odd-thing", False)])
 def test_a_check_that_no_area_of_the_screens_knows_is_told(
     name: str, told: bool, made: tuple[Path, dict[str, list[Path]]]
@@ -162,9 +174,9 @@ def test_a_check_that_no_area_of_the_screens_knows_is_told(
         ["parser", "rdma", "--room", "nowhere"],
         ["parser", "rdma", "--room", "../host"],
         ["parser", "rdma", "--command", 'a"b'],
-        ["parser", "rdma", "--hint", 'a"b'],
+        ["parser", "rdma", "--hint", "a\"b'"],
         ["parser", "rdma", "--line", "(a"],
-        ["parser", "rdma", "--line", 'a"b'],
+        ["parser", "rdma", "--line", "a\"b'"],
         ["checks", "x"],
         ["check"],
     ],
