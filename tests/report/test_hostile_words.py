@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from rocdoctor.cli.commands import command
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
@@ -57,6 +58,11 @@ def _forms(words: str) -> dict[str, str]:
         "json": json.dumps(told),
         "sarif": sarif.render(found.verdicts, {"some-check": words}),
     }
+
+
+def test_every_form_of_the_report_is_tried() -> None:
+    printed = {form for name in ("check", "read", "lint") for form in command(name).FORMATS}
+    assert printed == set(_forms("words")), "_forms has a row for each format of these commands"
 
 
 @pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "hidden", "links", "fences", "tags", "tables"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.cli.commands import command
 from rocdoctor.cli.main import run
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.model.facts import Machine
@@ -38,12 +39,14 @@ def _printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "json", "junit"])
-@pytest.mark.parametrize("command", [["read"], ["check", "--from"]])
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [(words, form) for words in (["read"], ["check", "--from"]) for form in command(words[0]).FORMATS],
+)
 def test_a_pasted_text_is_answered_without_its_secrets_and_names(
-    command: list[str], form: str, evidence: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], form: str, evidence: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = _printed([*command, str(evidence), "--format", form], capsys)
+    said = _printed([*words, str(evidence), "--format", form], capsys)
     assert "invalid device function" in said
     assert [one for one in HIDDEN if one in said] == []
 
@@ -124,7 +127,7 @@ def test_listening_counts_nothing_and_gives_no_numbers() -> None:
     assert masker.mask_text("fs-04 is down") == "host-1 is down"
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "json", "sarif", "junit"])
+@pytest.mark.parametrize("form", command("lint").FORMATS)
 def test_a_linted_file_gives_no_secret_away_and_keeps_its_name(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
