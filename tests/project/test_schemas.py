@@ -76,7 +76,8 @@ def _validator(name: str) -> Draft202012Validator:
 
 def _problems(document: dict[str, Any]) -> list[str]:
     name = str(document["schema"]).removeprefix("rocdoctor.").removesuffix("/1")
-    return [f"{one.json_path}: {one.message[:200]}" for one in _validator(name).iter_errors(document)]
+    where = _SCHEMAS[name].relative_to(ROOT)
+    return [f"{where}: {one.json_path}: {one.message[:200]}" for one in _validator(name).iter_errors(document)]
 
 
 _printed_once: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -167,7 +168,8 @@ def test_what_a_command_prints_keeps_its_schema(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stored_facts_keep_their_schema(name: str) -> None:
-    assert _problems(json.loads((_GOLDEN / f"{name}.facts.json").read_text(encoding="utf-8"))) == []
+    stored = json.loads((_GOLDEN / f"{name}.facts.json").read_text(encoding="utf-8"))
+    assert _problems(stored) == [], "a key is new? write them anew: .venv/bin/pytest --update-golden tests/golden"
 
 
 def test_stored_smoke_results_keep_their_schema() -> None:

@@ -22,7 +22,7 @@ def test_there_are_enough_healthy_texts() -> None:
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_nothing_in_a_healthy_text_blames_the_machine(path: Path) -> None:
     header, body = header_and_body(path)
-    assert header.get("origin") in ("constructed", "recorded")
+    assert header.get("origin") in ("constructed", "recorded"), "begin it with 'origin: constructed' or 'recorded'"
     _blames_nothing(body)
 
 
