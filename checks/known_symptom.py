@@ -21,6 +21,7 @@ from rocdoctor.insight.texts.open_symptoms import Remaining, remaining
 from rocdoctor.insight.texts.pasted import said, shown
 from rocdoctor.insight.texts.statements import told_causes
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
+from rocdoctor.knowledge.messages.program_errors import told_by_people
 from rocdoctor.knowledge.messages.told import NO_REPORT
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Selected
@@ -30,9 +31,15 @@ from rocdoctor.model.subject import MACHINE
 
 def when_a_symptom_is_told(machine: Machine) -> Subjects[Remaining]:
     """The machine, when its text tells of a symptom whose causes stand in the table."""
-    surer = told_causes(machine) or said(machine, NO_REPORT)
-    found = None if surer else remaining(machine)
+    found = None if told_causes(machine) else remaining(machine)
+    if found is not None and said(machine, NO_REPORT) and not _printed(found):
+        found = None
     return [Selected(MACHINE, found)] if found is not None else NotApplicable("no known symptom in this evidence")
+
+
+def _printed(found: Remaining) -> bool:
+    """Whether programs print what tells of a symptom: an error line counts without a tale around it."""
+    return not any(told_by_people(kind) for kind in found.symptom.seen)
 
 
 @check(when_a_symptom_is_told)
