@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import secrets
@@ -23,10 +24,12 @@ from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.polling import readable
 from rocdoctor.train.smoke.run import processes
 from rocdoctor.train.smoke.run.pool import START_LIMIT_S, WORKER
+from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board, whereabouts
 
 _STACK_S = 0.5
 _EXIT_S = 2.0  # torchrun looks at its workers ten times a second
+_LAUNCHER = -1  # among ranks; its family is all that it has started
 # "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE" of libuv (seen with torch 2.13), or "failed to bind to
 # [::]:29500 (errno: 98 - Address already in use)" (pytorch torch/csrc/distributed/c10d/socket.cpp, read 2026-11-23).
 _TAKEN = regex(r"(?:\bport: |[\]\d]:)(\d{1,5})\b[^\n]{0,200}(?:EADDRINUSE|[Aa]ddress already in use)")
@@ -72,6 +75,8 @@ class Local:
         self._here = self._folder
         self._first, self._count = 0, 0
         self._came: set[int] = set()
+        self._pids: dict[int, int] = {}
+        self._starved = Starved(self._pids, math.inf)
 
     def start(
         self, per_node: int, backend: str, device: str, timeout_s: float, more: Mapping[str, str] | None = None
@@ -120,6 +125,17 @@ class Local:
                 start_new_session=True,
             )
         self._ended = False
+        self._pids = {_LAUNCHER: self._launcher.pid}
+        self._starved = Starved(self._pids, math.inf)
+
+    def starved_s(self) -> float:
+        """For how long this set of ranks has waited for a processor until now; to be asked once a second or so.
+
+        That of the rank that waited most; while ranks are still on the way, that of all that torchrun has started.
+        """
+        here = [rank for rank in self._pids if rank != _LAUNCHER]
+        self._starved.look(here if len(here) == self._count else [_LAUNCHER])
+        return self._starved.extra_s
 
     def handles(self) -> list[int]:
         """What to wait for, besides the others' messages."""
@@ -164,6 +180,7 @@ class Local:
                 if event.get("event") == "joined":
                     one.rank, one.pid = int(event["rank"]), int(event["pid"])
                     self._came.add(one.rank)
+                    self._pids[one.rank] = one.pid
                 else:
                     found.append(event)
         return found

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rocdoctor.model.printable import one_line
+from rocdoctor.train.smoke.judge.late_rank import EVERY_S
 from rocdoctor.train.smoke.nodes import messages, path_probes
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.interfaces import bindable, interfaces, owner
@@ -30,6 +31,7 @@ def serve(
     Gives the exit code, node 0's words, and a finding where node 0 was lost. ``more``: variables for ranks on GPUs.
     """
     generation = 0
+    starved_s, next_look = 0.0, time.monotonic()
     while True:
         waited: list[int | Wire] = [wire, *local.handles()]
         ready(waited, 0.25)
@@ -50,6 +52,11 @@ def serve(
                 wire.heard = time.monotonic()  # what came meanwhile has not been read yet
         for event in local.events():
             wire.say(**event, generation=generation)
+        if time.monotonic() >= next_look:
+            before_s, starved_s = starved_s, local.starved_s()
+            if starved_s != before_s:
+                wire.say(starved_s=starved_s, generation=generation)
+            next_look = time.monotonic() + EVERY_S
         if wire.lost:
             return 1, "", _lost(wire, node)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rocdoctor.train.smoke.judge.late_rank import EVERY_S
 from rocdoctor.train.smoke.nodes import messages
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
 from rocdoctor.train.smoke.nodes.local_ranks import Local
 from rocdoctor.train.smoke.nodes.polling import ready
 from rocdoctor.train.smoke.nodes.signed_lines import SILENT_S, Wire
-from rocdoctor.train.smoke.run.pool import START_LIMIT_S, ModeRecord, RankRecord
+from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, START_LIMIT_S, ModeRecord, RankRecord
 
 _AFTER_FAILURE_S = 1.0
 _LOOK_S, _STOP_S = 2.0, 5.0
@@ -48,6 +50,7 @@ class Team:
         self._generation = 0
         self._ranks: dict[int, RankRecord] = {}
         self._lost: dict[int, str] = {}
+        self._starved: dict[int, float] = {}  # by node, how long its ranks have waited for a processor
         self.hello = hello
         self.peak_memory_bytes: int | None = None
         self.findings: list[NodeFinding] = []
@@ -56,6 +59,7 @@ class Team:
         """Start torchrun on every node; the record tells which ranks came up. Ends an earlier set."""
         self.stop_ranks()
         self._generation += 1
+        self._starved = {}
         self._ranks = {rank: RankRecord(rank, node=rank // self._per_node) for rank in range(world)}
         if self._lost:
             for one in self._ranks.values():
@@ -106,8 +110,15 @@ class Team:
     def _wait(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
         began = time.monotonic()
         deadline = until = began + limit_s
+        self._starved[0], next_look = self._local.starved_s(), began + EVERY_S
+        before, extra_s = dict(self._starved), 0.0
         while any(one.result is None and not one.ended for one in self._ranks.values()):
             now = time.monotonic()
+            if now >= next_look:
+                self._starved[0], next_look = self._local.starved_s(), now + EVERY_S
+            more_s = self._starved_since(before, limit_s) - extra_s
+            if more_s > 0:
+                extra_s, deadline, until = extra_s + more_s, deadline + more_s, until + more_s
             if now >= until:
                 break
             for event in self._events(min(0.25, until - now)):
@@ -122,6 +133,11 @@ class Team:
         self._look()
         return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline)
 
+    def _starved_since(self, before: Mapping[int, float], limit_s: float) -> float:
+        """By how much the deadline moves: the node whose ranks waited longest for a processor decides."""
+        waited_s = max((now_s - before.get(node, 0.0) for node, now_s in self._starved.items()), default=0.0)
+        return min(limit_s * (MOST_STRETCHED - 1.0), waited_s)
+
     def _events(self, rest_s: float) -> Iterator[dict[str, Any]]:
         waited: list[int | Wire] = [*self._local.handles()]
         waited += [member.wire for _, member in self._there() if not member.wire.closed]
@@ -129,7 +145,12 @@ class Team:
         yield from self._local.events()
         for node, member in self._there():
             for word in member.wire.take():
-                if "event" in word and word.get("generation") == self._generation:
+                if word.get("generation") != self._generation:
+                    continue
+                if "starved_s" in word:
+                    with contextlib.suppress(messages.OrderError):
+                        self._starved[node] = messages.seconds(word["starved_s"])
+                elif "event" in word:
                     told = messages.event(word, node * self._per_node, self._per_node)
                     if told is not None:
                         at = told["at"]
