@@ -44,7 +44,7 @@ def restart(context: LaunchedContext) -> None:
     )
     model.module.load_state_dict(saved["model"])
     optimizer.load_state_dict(saved["optimizer"])
-    _compare_moments(context, model, optimizer)
+    _compare_loaded(context, model, optimizer)
     ddp.train(context, model, optimizer, kind="adamw", steps=_AFTER)
 
 
@@ -74,13 +74,19 @@ def _until_the_loss(context: LaunchedContext, model: Any, optimizer: Any, path: 
     context.expect("value", f"the loss of rank {victim}", False, "was not noticed by this rank", layer="collectives")
 
 
-def _compare_moments(context: LaunchedContext, model: Any, optimizer: Any) -> None:
-    """AdamW's moments against those of one process that was not interrupted. Parameters are compared with the next
-    step."""
-    last = len(_BEFORE) - 1
-    wanted = context.reference("adamw", _AFTER[-1] + 1).moments[last]
+def _compare_loaded(context: LaunchedContext, model: Any, optimizer: Any) -> None:
+    """Parameters and AdamW's moments against those of one process that was not interrupted.
+
+    Nothing was exchanged since they were loaded, so what differs is no collective's fault.
+    """
+    last, count = len(_BEFORE) - 1, _AFTER[-1] + 1
+    wanted = context.reference("adamw", count)
+    held = context.certain(last, count, models.parameters(model))
+    context.check_all("before", held, wanted.before[_AFTER[0]], step=_AFTER[0], layer="framework")
     named = {models.plain_name(name): one for name, one in model.named_parameters()}
-    ddp.check_moments(context, "before", named, optimizer.state, wanted, step=_AFTER[0], layer="framework")
+    ddp.check_moments(
+        context, "before", named, optimizer.state, wanted.moments[last], step=_AFTER[0], layer="framework"
+    )
 
 
 def _command(plan: Any) -> list[str]:
