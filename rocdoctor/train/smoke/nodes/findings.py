@@ -43,7 +43,10 @@ _MAY_DIFFER = (
 
 @dataclass(frozen=True, slots=True)
 class NodeFinding:
-    """One fault between or on nodes. ``nodes``: where; ``command``: to be typed there. ``cause`` as in causes.yaml."""
+    """One fault between or on nodes.
+
+    ``nodes``: where; ``command``: to be typed there. ``cause`` as in causes.yaml, or empty.
+    """
 
     probe: str
     severity: Severity

@@ -7,8 +7,12 @@ documentation of NCCL_SOCKET_IFNAME: ib* first, docker* and lo last).
 
 from __future__ import annotations
 
+import array
+import contextlib
+import fcntl
 import ipaddress
 import socket
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +22,10 @@ from rocdoctor.model.lazy_re import regex
 
 GLOO, NCCL = "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"
 _LAST = ("docker", "lo")
+# Drivers of interfaces without a wire: the speed that they tell is a constant, 10 Gbit/s or, of an older tun, 10 Mbit/s
+# (torvalds/linux drivers/net/veth.c, veth_get_link_ksettings; netkit.c and tun.c alike; read 2026-11-29).
+_INVENTED = ("veth", "netkit", "tun")
+_ETHTOOL, _GET_DRIVER, _DRIVER_BYTES = 0x8946, 3, 196  # linux/sockios.h, linux/ethtool.h
 _NAME = regex(r"[A-Za-z0-9_.:@-]{1,15}")  # the kernel takes 15 bytes (IFNAMSIZ), and more signs than are in use
 
 
@@ -62,8 +70,21 @@ def interfaces() -> tuple[NodeInterface, ...]:
         ]
         up = "up" in flags or (flags == [""] and bool(one.isup))
         running = "running" in flags or (flags == [""] and bool(one.isup))
-        found.append(NodeInterface(name, up, running, one.mtu or None, _speed(one.speed), tuple(usable)))
+        speed = _speed(one.speed)
+        if speed is not None and _driver(name) in _INVENTED:
+            speed = None
+        found.append(NodeInterface(name, up, running, one.mtu or None, speed, tuple(usable)))
     return tuple(found)
+
+
+def _driver(name: str) -> str:
+    """The driver of an interface, as ``ethtool -i`` tells it; empty where it does not."""
+    told = array.array("B", struct.pack("I", _GET_DRIVER).ljust(_DRIVER_BYTES, b"\0"))
+    asked = struct.pack("16sP", name.encode(errors="replace")[:15], told.buffer_info()[0]).ljust(40, b"\0")
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        fcntl.ioctl(one.fileno(), _ETHTOOL, asked)
+        return told.tobytes()[4:36].split(b"\0")[0].decode(errors="replace")
+    return ""
 
 
 def _speed(value: int) -> int | None:

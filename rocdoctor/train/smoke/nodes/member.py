@@ -153,7 +153,7 @@ def link_from_json(value: Any, a: int, asked: Mapping[int, str]) -> ProbedLink:
         one = value.get(name)
         if not isinstance(one, dict):
             return None
-        return path_probes.stream_of(one.get("received_bytes"), one.get("seconds"), one.get("stalled"))
+        return path_probes.stream_of(one.get("received_bytes"), one.get("seconds"), one.get("stalled"), one.get("busy"))
 
     def number(name: str) -> int | None:
         return None if value.get(name) is None else messages.whole(value[name], 0, 65535)

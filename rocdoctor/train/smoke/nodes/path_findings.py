@@ -108,7 +108,11 @@ def speed_findings(links: Sequence[ProbedLink], nodes: Mapping[int, NodeFacts]) 
         least = _SHARE * min(named or _UNKNOWN_MBIT_S, _ENOUGH_MBIT_S)
         for stream, giver, taker in ((one.out, one.a, one.b), (one.back, one.b, one.a)):
             rate = _rate(stream)
-            if rate is not None and rate < least:
+            if rate is None or stream is None or rate >= least:
+                continue
+            if stream.busy and rate >= least * (1.0 - stream.busy):
+                found.append(_busy(rate, stream.busy, giver, taker))
+            else:
                 than = f"; the slower interface says {named} Mbit/s" if named else ""
                 words = (
                     f"The way from node {giver} to node {taker} carries {rate:.0f} Mbit/s ({rate / 8:.1f} MB/s){than}. "
@@ -120,7 +124,17 @@ def speed_findings(links: Sequence[ProbedLink], nodes: Mapping[int, NodeFacts]) 
                 )
                 command = "ip route get ADDRESS; ethtool IFACE; tc qdisc show"
                 found.append(NodeFinding("speed", "warning", _CAUSE, (giver, taker), words, advice, command))
-    return _once(found)
+    return _once(sorted(found, key=lambda one: one.severity == "info"))  # what one direction tells, the other may not
+
+
+def _busy(rate: float, busy: float, giver: int, taker: int) -> NodeFinding:
+    """Slow, and so it would be on a fast way: nothing is known of this one."""
+    words = (
+        f"How fast the way from node {giver} to node {taker} is cannot be told: {rate:.0f} Mbit/s came, but the "
+        f"programs at both ends waited {busy:.0%} of the time for a processor."
+    )
+    advice = "Run it again when the processors of both nodes have less to do."
+    return NodeFinding("speed", "info", "", (giver, taker), words, advice, "uptime; top -b -n 1 | head -15")
 
 
 def _rate(stream: Stream | None) -> float | None:

@@ -16,9 +16,10 @@ import socket
 import threading
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from rocdoctor.train.smoke.nodes.busy_ends import ShareWaited, both_busy
 from rocdoctor.train.smoke.nodes.echoes import send_back
 from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS, can, line, readable, to_drop
 from rocdoctor.train.smoke.nodes.signed_lines import parsed
@@ -42,11 +43,15 @@ _HEADER = 40  # token, number, wanted size
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """One direction of a stream: what arrived in which time; ``stalled``: nothing more came for STALL_S."""
+    """One direction of a stream: what arrived in which time; ``stalled``: nothing more came for STALL_S.
+
+    ``busy``: for which share of the time its ends waited for a processor, 0 to 1; 0 where that is not known.
+    """
 
     received_bytes: int
     seconds: float
     stalled: bool
+    busy: float = 0.0
 
     @property
     def mbit_s(self) -> float | None:
@@ -189,7 +194,7 @@ def _drain(connection: socket.socket) -> None:
 
 
 def _plain(found: Stream) -> dict[str, Any]:
-    return {"bytes": found.received_bytes, "seconds": found.seconds, "stalled": found.stalled}
+    return {"bytes": found.received_bytes, "seconds": found.seconds, "stalled": found.stalled, "busy": found.busy}
 
 
 def _no_cutting(one: socket.socket) -> None:
@@ -203,6 +208,7 @@ def _no_cutting(one: socket.socket) -> None:
 def receive(connection: socket.socket) -> Stream:
     """Read a stream for a while and tell the sender to stop."""
     total, first = 0, 0.0
+    busy = ShareWaited()
     began = last = time.monotonic()
     while total < _STREAM_BYTES:
         now = time.monotonic()
@@ -210,7 +216,7 @@ def receive(connection: socket.socket) -> Stream:
             break
         data = connection.recv(1 << 20) if readable(connection, last + STALL_S - now) else b""
         if not data:
-            return Stream(total, max(0.0, last - first) if first else 0.0, True)
+            return Stream(total, max(0.0, last - first) if first else 0.0, True, busy.share())
         last = time.monotonic()
         if not first:
             first = last  # the clock starts with the first part, which therefore does not count
@@ -218,11 +224,15 @@ def receive(connection: socket.socket) -> Stream:
             total += len(data)
     with contextlib.suppress(OSError):
         connection.sendall(b"stop\n")
-    return Stream(total, last - first, False)
+    return Stream(total, last - first, False, busy.share())
 
 
-def send(connection: socket.socket) -> None:
-    """Send a stream until the receiver says stop, takes nothing for a while, or it has been enough."""
+def send(connection: socket.socket) -> float:
+    """Send a stream until the receiver says stop, takes nothing for a while, or it has been enough.
+
+    Gives the share of the time for which it waited for a processor.
+    """
+    busy = ShareWaited()
     data = memoryview(bytes(1 << 18))
     connection.setblocking(False)
     sent, began = 0, time.monotonic()
@@ -237,6 +247,7 @@ def send(connection: socket.socket) -> None:
         except OSError:
             break
     connection.settimeout(STALL_S + 0.5)
+    return busy.share()
 
 
 def connect(a: int, b: int, address: str, port: int, token: str) -> ProbedLink:
@@ -279,11 +290,16 @@ def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: in
     if frame_bytes:
         largest_out, largest_back, told = frames(address, port, token, frame_bytes)
     out = back = None
+    there = 0.0  # how busy the other end is, which it says of its own part alone
     with contextlib.suppress(OSError), ask(address, port, token, "take") as connection:
-        send(connection)
+        here = send(connection)
         out = stream_told(connection)
+        if out is not None:
+            there = out.busy
+            out = replace(out, busy=both_busy(here, there))
     with contextlib.suppress(OSError), ask(address, port, token, "give") as connection:
         back = receive(connection)
+        back = replace(back, busy=both_busy(back.busy, there))
     return ProbedLink(a, b, address, "", found.connect_ms, frame_bytes, largest_out, largest_back, out, back, told)
 
 
@@ -294,15 +310,16 @@ def stream_told(connection: socket.socket) -> Stream | None:
         told = parsed(line(connection, _MAX_ORDER, CONNECT_S))
     if told is None:
         return None
-    return stream_of(told.get("bytes"), told.get("seconds"), told.get("stalled"))
+    return stream_of(told.get("bytes"), told.get("seconds"), told.get("stalled"), told.get("busy"))
 
 
-def stream_of(received_bytes: Any, seconds: Any, stalled: Any) -> Stream | None:
+def stream_of(received_bytes: Any, seconds: Any, stalled: Any, busy: Any = None) -> Stream | None:
     """A stream that the other side told; None where the values cannot be those of one."""
     if not isinstance(received_bytes, int) or not isinstance(seconds, (int, float)) or not isinstance(stalled, bool):
         return None
     fits = 0 <= received_bytes <= 1 << 40 and math.isfinite(seconds) and 0 <= seconds <= 3600
-    return Stream(received_bytes, float(seconds), stalled) if fits else None
+    share = float(busy) if isinstance(busy, float) and 0 <= busy <= 1 else 0.0
+    return Stream(received_bytes, float(seconds), stalled, share) if fits else None
 
 
 def frames(address: str, port: int, token: str, wanted: int) -> tuple[int | None, int | None, bool]:

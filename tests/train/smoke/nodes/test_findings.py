@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.host.masking.masker import Masker
+from rocdoctor.train.smoke.nodes import interfaces
 from rocdoctor.train.smoke.nodes.findings import (
     clock_findings,
     local_findings,
@@ -193,6 +196,41 @@ def test_slow_means_a_tenth_of_what_the_interface_says() -> None:
     assert "50 Mbit/s (6.2 MB/s)" in found[0].message
     unknown = {0: replace(node(0), interfaces=(LO, replace(ETH, speed_mbit_s=None))), 1: node(1)}
     assert speed_findings([way(out=Stream(6_000_000, 0.4, False))], unknown) == []  # 120 Mbit/s, nothing to measure by
+
+
+@pytest.mark.parametrize(
+    ("driver", "speed"), [("veth", None), ("netkit", None), ("tun", None), ("mlx5_core", 10000), ("", 10000)]
+)
+def test_the_speed_of_an_interface_without_a_wire_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, driver: str, speed: int | None
+) -> None:
+    stats = SimpleNamespace(flags="up,running", isup=True, mtu=1500, speed=10000)
+    monkeypatch.setattr(psutil, "net_if_stats", lambda: {"eth0": stats})
+    monkeypatch.setattr(psutil, "net_if_addrs", dict)
+    monkeypatch.setattr(interfaces, "_driver", lambda name: driver)
+    assert [(one.name, one.speed_mbit_s) for one in interfaces.interfaces()] == [("eth0", speed)]
+
+
+def test_an_interface_that_is_not_there_has_no_driver() -> None:
+    assert interfaces._driver("nosuch0") == interfaces._driver("\0") == interfaces._driver("ü" * 40) == ""
+
+
+def test_a_stream_between_busy_machines_tells_nothing_of_the_way_unless_it_is_far_too_slow() -> None:
+    many = {0: node(0), 1: node(1)}
+    slow = Stream(25_000_000, 0.4, False)  # 500 of 10,000 Mbit/s, where a tenth is enough
+    assert [one.severity for one in speed_findings([way(out=slow)], many)] == ["warning"]
+    assert [one.severity for one in speed_findings([way(out=replace(slow, busy=0.4))], many)] == ["warning"]
+    found = speed_findings([way(out=replace(slow, busy=0.6), back=replace(slow, busy=0.7))], many)
+    assert [(one.severity, one.nodes, one.cause) for one in found] == [("info", (0, 1), "")]
+    assert "500 Mbit/s came" in found[0].message and "60%" in found[0].message
+
+
+def test_a_way_that_is_slow_is_not_excused_by_busy_machines_in_the_other_direction() -> None:
+    """Both directions stand in one finding, the graver one."""
+    many = {0: node(0), 1: node(1)}
+    slow = Stream(25_000_000, 0.4, False)
+    found = speed_findings([way(out=replace(slow, busy=0.9), back=slow)], many)
+    assert [(one.severity, one.nodes) for one in found] == [("warning", (1, 0))]
 
 
 PLACE = NodePlace(1, 2, "198.51.100.1", 29500)

@@ -149,7 +149,7 @@ def test_an_mtu_that_differs_does_no_harm() -> None:
 @pytest.mark.heavy
 def test_a_slow_link_is_a_warning_with_its_rate() -> None:
     with network() as made:
-        shape = ("root", "tbf", "rate", "50mbit", "burst", "64kb", "latency", "50ms")
+        shape = ("root", "tbf", "rate", "10mbit", "burst", "64kb", "latency", "50ms")
         for number in (0, 1):
             command("tc", "-n", made.switch, "qdisc", "add", "dev", f"p{number}", *shape)
         first, second = both(made.smoke(0, "ddp"), made.smoke(1, "ddp"))

@@ -6,10 +6,11 @@ import socket
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from rocdoctor.train.smoke.nodes import path_probes, rendezvous
+from rocdoctor.train.smoke.nodes import busy_ends, path_probes, rendezvous
 from rocdoctor.train.smoke.nodes.handshake import SessionKeys
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
@@ -77,6 +78,34 @@ def test_a_way_on_loopback_is_measured_in_both_directions() -> None:
     finally:
         responder.close()
     assert path_probes.connect(0, 1, "127.0.0.1", responder.port, TOKEN).error == "connection refused"
+
+
+def test_how_busy_both_ends_are_is_told_of_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(path_probes, "ShareWaited", lambda: SimpleNamespace(share=lambda: 0.5))
+    responder = path_probes.Responder("127.0.0.1", TOKEN)
+    try:
+        found = path_probes.measure(0, 1, "127.0.0.1", responder.port, TOKEN, None)
+    finally:
+        responder.close()
+    assert [one and one.busy for one in (found.out, found.back)] == [0.75, 0.75]
+
+
+@pytest.mark.parametrize("junk", [None, True, -0.1, 1.5, float("nan"), "0.5", [], 10**400])
+def test_a_share_that_is_none_excuses_nothing(junk: object) -> None:
+    assert path_probes.stream_of(5, 1.0, False, junk) == path_probes.Stream(5, 1.0, False)
+    assert path_probes.stream_of(5, 1.0, False, 0.5) == path_probes.Stream(5, 1.0, False, 0.5)
+
+
+@pytest.mark.parametrize(("waited_s", "share"), [(0.0, 0.0), (3.0, 0.75), (9.0, 1.0), (-1.0, 0.0)])
+def test_the_share_is_that_of_the_time_since_the_beginning(
+    monkeypatch: pytest.MonkeyPatch, waited_s: float, share: float
+) -> None:
+    at = {"now": 100.0, "waited": 5.0}
+    monkeypatch.setattr(busy_ends, "time", SimpleNamespace(monotonic=lambda: at["now"]))
+    monkeypatch.setattr(busy_ends, "_waited_s", lambda: at["waited"])
+    busy = busy_ends.ShareWaited()
+    at.update(now=104.0, waited=5.0 + waited_s)
+    assert busy.share() == share
 
 
 def test_a_stream_that_ends_early_counts_as_stalled() -> None:
