@@ -6,6 +6,7 @@ import importlib.metadata
 
 import pytest
 
+from rocdoctor.train.smoke.run.pool import MOST_STRETCHED
 from rocdoctor.train.smoke.worker.mode import all_modes
 from tests.train.smoke import launch_kit as kit
 
@@ -58,7 +59,7 @@ def test_agrees_with_one_process(mode: str, world: int) -> None:
         ("deepspeed-zero-hpz", "silent-sums", "all", "fail", "collectives", (0, 1), "the parameters after step 0"),
         ("deepspeed-zero-hpz", "second-copy-off", 1, "fail", "framework", (1,), "second copy of"),
         ("deepspeed-ulysses", "parts-reversed", 1, "fail", "collectives", (1,), "query of this rank's heads"),
-        ("deepspeed-zero-2", "killed", 1, "crashed", "configuration", (1,), "exits with return code = -9"),
+        ("deepspeed-zero-2", "killed", 1, "crashed", "", (1,), "exits with return code = -9"),
         ("megatron-tensor-parallel", "bit", 1, "fail", "collectives", (1,), "sum of the parts of the embedding"),
         ("megatron-tensor-parallel", "silent-sums", "all", "fail", "collectives", (0, 1), "2144 of 4096"),
     ],
@@ -76,4 +77,4 @@ def test_a_planted_fault_is_caught(
 def test_a_rank_that_never_joins_is_named_in_time(rank: int) -> None:
     result = kit.run("elastic", "never-joins", rank, limit_s=20.0)
     assert (result.state, result.layer, result.named) == ("crashed", "framework", (rank,)), result.message
-    assert result.wall_s < 20.0 + 2.0
+    assert result.wall_s < 20.0 * MOST_STRETCHED + 2.0  # where the machine is busy, else 2 s after the deadline
