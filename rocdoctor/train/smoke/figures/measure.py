@@ -75,11 +75,12 @@ class _Stage:
             for words in (one.result or {}).get("facts", {}).get("skipped", []):
                 self.notes.append(f"{part.name.removeprefix('figures-')}, rank {one.rank}: not measured: {words}")
         if found.state in ("fail", "crashed"):
-            out_of_memory = any((one.result or {}).get("kind") == "memory" for one in record.ranks)
+            short = [one.rank for one in record.ranks if (one.result or {}).get("kind") == "memory"]
             if record.late:
-                self.notes.append(f"{part.name}: no answer within {limit_s:.0f} s")
-            elif out_of_memory:
-                self.notes.append(f"{part.name}: not enough free memory")
+                self.notes.append(f"{part.name}: no answer within {limit_s:.0f} s: {found.message}"[:300])
+            elif short:
+                where = "every rank" if len(short) == len(record.ranks) else f"rank {', '.join(map(str, short))}"
+                self.notes.append(f"{part.name}: not enough free memory ({where})")
             else:
                 self.lost.append(found)
         return record

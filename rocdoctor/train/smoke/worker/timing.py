@@ -1,11 +1,13 @@
 """How long something takes on this rank: warmed up, enough of it, and nothing left running outside of the clock.
 
-On a GPU two events on the stream enclose the work, so what the host does meanwhile does not count; on the CPU it is the
-monotonic clock. A measurement is a list of repetitions, in seconds of one call: the reader takes the median.
+On a GPU two events on the stream enclose the work, so what the host does meanwhile does not count. On the CPU it is the
+monotonic clock without the time for which this thread waited for a processor: other programs use a CPU too. A
+measurement is a list of repetitions, in seconds of one call: the reader takes the median.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -58,10 +60,12 @@ def largest(context: Context, value: float) -> float:
 def elapsed(context: Context, call: Callable[[], Any], count: int, device: Any = None) -> float:
     """Seconds of ``count`` calls one after another. ``device``: the GPU whose stream does the work, if another."""
     if context.device.type != "cuda":
-        began = time.perf_counter()
+        # Between these clocks it may wait too, which must never count twice: the outer one is the clock.
+        began, waited = time.perf_counter(), _waited_s()
         for _ in range(count):
             call()
-        return time.perf_counter() - began
+        waited = _waited_s() - waited
+        return time.perf_counter() - began - waited
     cuda = context.torch.cuda
     with cuda.device(device if device is not None else context.device):
         start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
@@ -71,6 +75,13 @@ def elapsed(context: Context, call: Callable[[], Any], count: int, device: Any =
         end.record()
         end.synchronize()
     return float(start.elapsed_time(end)) / 1e3
+
+
+def _waited_s() -> float:
+    """For how long this thread has waited for a processor until now (linux sched-stats); 0 where that is not told."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/thread-self/schedstat", "rb") as stream:
+        return int(stream.read().split()[1]) / 1e9
+    return 0.0
 
 
 def on_host(context: Context, call: Callable[[], Any], count: int) -> float:

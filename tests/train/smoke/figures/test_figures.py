@@ -6,6 +6,8 @@ import json
 import math
 import threading
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -24,12 +26,13 @@ from rocdoctor.train.smoke.figures.figure_math import (
     token_flops,
 )
 from rocdoctor.train.smoke.figures.judge_figures import outliers
-from rocdoctor.train.smoke.figures.measure import WantedFigures, measure, setting_for
+from rocdoctor.train.smoke.figures.measure import WantedFigures, _Stage, measure, setting_for
 from rocdoctor.train.smoke.figures.sampler import Sampler
 from rocdoctor.train.smoke.figures.soak import soak_figures
-from rocdoctor.train.smoke.run.pool import Pool
+from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.request import Request, request_of
 from rocdoctor.train.smoke.run.runner import RunSetting
+from rocdoctor.train.smoke.worker.figures import PARTS
 from rocdoctor.train.smoke.worker.figures_training import Shape
 from tests.train.smoke.figures.measured import MEASURED, rows
 from tests.train.smoke.kit import NoSensors, healthy_pool, measured_on_the_cpu
@@ -259,6 +262,27 @@ def test_a_rank_that_is_only_slow_stands_out(slow_rank: Figures) -> None:
     assert of_others(slow_rank["matmul_fp32_tflops"], 0) == pytest.approx(
         1 / float(slow_rank["matmul_fp32_tflops"][1]["of_others"]), rel=0.02
     )
+
+
+@pytest.mark.parametrize(
+    ("results", "late", "note"),
+    [
+        (({"state": "pass"}, {"state": "crashed", "kind": "memory"}), False, "not enough free memory (rank 1)"),
+        (({"state": "crashed", "kind": "memory"},) * 2, False, "not enough free memory (every rank)"),
+        (({"state": "pass"}, None), True, "no answer within 9 s: rank 1 is stopped (a signal or a debugger)"),
+    ],
+)
+def test_what_a_part_could_not_measure_is_told_with_the_rank(
+    results: tuple[dict[str, str] | None, ...], late: bool, note: str
+) -> None:
+    ranks = tuple(
+        RankRecord(at, result=one, silent=one is None, process_state="T" if one is None else "")
+        for at, one in enumerate(results)
+    )
+    pool: Any = SimpleNamespace(run=lambda *_, **__: ModeRecord(PARTS[0].name, 1.0, ranks, late))
+    stage = _Stage(pool, RunSetting(2, "gloo", "cpu"), [], threading.Event())
+    stage.run(PARTS[0], 9.0)
+    assert stage.notes == [f"figures-matmul: {note}"] and stage.lost == []
 
 
 def measured(pool: Pool, wanted: WantedFigures, stop: threading.Event | None = None) -> SmokeRun:
