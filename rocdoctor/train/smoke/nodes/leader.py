@@ -264,9 +264,7 @@ class Lead:
         run = run_modes(team, setting, self.wish.modes, self.told)
         if team.findings:  # the attempt to go on without a node says nothing new
             tried = [one for one in run.modes if one.mode != "start"] or list(run.modes)
-            rest = [mode.name for mode in self.wish.modes[len(tried) :]]
-            notes = (f"not run any more: {', '.join(rest)}",) if rest else ()
-            run = replace(run, modes=tuple(tried), notes=(*run.notes, *notes))
+            run = replace(run, modes=tuple(tried))
         return (run,), team.findings
 
 

@@ -17,6 +17,7 @@ from rocdoctor.train.smoke.worker import device_choice, locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 
 CPU_LIMIT_S, GPU_LIMIT_S = 30.0, 120.0
+_MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,8 @@ def run_modes(
             start = judge(_start(pool, setting))
             up = start.state == "pass"
             if not up:
+                rest = [one.name for one in modes[len(results) :]]
+                notes = (*notes, f"not run, since the ranks did not start: {_listed(rest)}")
                 results.append(start)
                 tell("done", start.mode, -1, start.state)
                 break
@@ -103,6 +106,11 @@ def run_modes(
         results.append(found)
         tell("done", mode.name, -1, found.state)
     return ended(pool, setting, began, results, (*notes, *setting.notes))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def ended(
