@@ -31,7 +31,10 @@ _FAULTS = (
     "cuda error: misaligned address",
     *_HARDWARE,
 )
-TELLING = (*_WAITED, *_LOST, *_FAULTS)
+# std::terminate of GNU's C++ library tells the error that nobody caught; Python's faulthandler writes below it.
+_UNCAUGHT = "what():"
+TELLING = (*_WAITED, *_LOST, *_FAULTS, _UNCAUGHT)
+_OF_FAULTHANDLER = ("Extension modules:", "Fatal Python error:", "Current thread ", "Thread 0x", '  File "')
 
 
 def waited_in_vain(log: str) -> str:
@@ -47,6 +50,12 @@ def runtime_fault(words: str) -> str:
 def hardware_fault(words: str) -> str:
     """The line that accuses the GPU itself; empty when there is none."""
     return _line(words, _HARDWARE)
+
+
+def abort_words(log: str) -> str:
+    """What a process that was aborted wrote of the reason: the error that nobody caught, else its last line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith(_OF_FAULTHANDLER)]
+    return next((line for line in lines if line.startswith(_UNCAUGHT)), lines[-1] if lines else "")
 
 
 def _line(log: str, words: tuple[str, ...]) -> str:

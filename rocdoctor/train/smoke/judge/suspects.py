@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.own.smoke_results import Layer
-from rocdoctor.train.smoke.judge.last_words import hardware_fault, runtime_fault, waited_in_vain
+from rocdoctor.train.smoke.judge.last_words import abort_words, hardware_fault, runtime_fault, waited_in_vain
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
@@ -110,7 +110,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
             layer, how = "", f"{how} from outside: by {who}"
         elif first.exit_signal == signal.SIGBUS:
             layer, how = "configuration", how + "; a full /dev/shm does this"
-    last = first.log.splitlines()[-1] if first.log and first.exit_signal == signal.SIGABRT else ""
+    last = abort_words(first.log) if first.exit_signal == signal.SIGABRT else ""
     return [first], layer, f"{ranks_text([first])} {how}{where_text(first)}" + (f": {last}" if last else "")
 
 

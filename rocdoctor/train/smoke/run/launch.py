@@ -186,10 +186,9 @@ class _Watch:
         looked = time.monotonic()
         while launcher.poll() is None and time.monotonic() < deadline:
             if time.monotonic() - looked >= _LOOK_S:
-                before_s, looked = starved.extra_s, time.monotonic()
-                starved.look([0])
+                looked = time.monotonic()
+                deadline += starved.look([0])
                 self._locks.look()
-                deadline += starved.extra_s - before_s
             seen = look(self._folder, self._launch.restarts)
             for rank, one in seen.ranks.items():
                 if one.result is not None and rank not in self._told and self._tell is not None:

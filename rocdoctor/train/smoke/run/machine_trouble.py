@@ -15,6 +15,8 @@ from rocdoctor.train.smoke.nodes.interfaces import GLOO, NodeInterface, interfac
 # A rank writes logs, meeting places and checkpoints of some hundred KiB.
 _ROOM_BYTES = 256 << 10
 _KILLS = regex(rb"^oom_kill (\d{1,15})$", 8)  # MULTILINE
+_REFUSED = regex(rb"^max (\d{1,15})$", 8)  # MULTILINE
+_NO_THREAD = ("resource temporarily unavailable", "can't start new thread", "pthread_create failed")
 _OUT_OF_ADDRESSES = ("failed to map segment", "cannot allocate memory", "unable to allocate", "memoryerror")
 
 
@@ -37,6 +39,50 @@ def killed_for_memory(before: int, signals: Collection[int | None], root: Path =
         "the kernel ended a process for want of memory meanwhile (sudo dmesg names it): the machine, or the control "
         "group of this shell or container, has too little"
     )
+
+
+def refused_forks(root: Path = Path("/")) -> int:
+    """How often a process or thread was refused by the limit of this control group or of one above it (``pids.max``).
+
+    ``pids.events`` counts them (linux kernel/cgroup/pids.c, ``pids_event``, read 2026-11-29): in version 1 those of
+    this group, in version 2 those of each group that had reached its limit, and so do all groups above that one.
+    """
+    found = 0
+    with contextlib.suppress(OSError, ValueError):
+        for row in (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
+            _, names, path = row.split(":", 2)
+            if names and "pids" not in names.split(","):
+                continue
+            base = root / "sys/fs/cgroup" / ("pids" if names else "")
+            own = base.joinpath(*(part for part in path.split("/") if part not in ("", "..")))
+            for folder in (own, *own.parents):
+                if folder == base or base in folder.parents:
+                    found += _refused_in(folder)
+    return found
+
+
+def _refused_in(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        told = _REFUSED.search((folder / "pids.events").read_bytes())
+        return int(told[1]) if told else 0
+    return 0
+
+
+def no_thread_left(before: int, words: Collection[str], root: Path = Path("/")) -> str:
+    """Which limit of processes and threads was in the way, where ranks say that they could not start another one.
+
+    A count alone says nothing: other groups below the same one are counted there too.
+    """
+    if not any(part in one.lower() for one in words for part in _NO_THREAD):
+        return ""
+    if refused_forks(root) > before:
+        return (
+            "the limit of processes and threads of this control group was reached meanwhile (pids.max): raise it "
+            "(docker run --pids-limit, TasksMax= of systemd)"
+        )
+    limit = process_limit()
+    told = f"no thread could be started any more; ulimit -u allows this user {limit} of them: raise it"
+    return told if limit is not None else ""
 
 
 def full_folder(folder: Path) -> str:
@@ -82,6 +128,14 @@ def address_space(words: str, limit_bytes: int | None) -> str:
     if limit_bytes is None or not any(part in words.lower() for part in _OUT_OF_ADDRESSES):
         return ""
     return f"ulimit -v allows {limit_bytes >> 20} MiB of address space and torch needs more: ulimit -v unlimited"
+
+
+def process_limit() -> int | None:
+    """The limit of this user's processes and threads, which is passed on to the ranks; None where there is none."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def address_space_limit() -> int | None:

@@ -30,8 +30,10 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     address_space_limit,
     full_folder,
     killed_for_memory,
+    no_thread_left,
     not_imported,
     oom_kills,
+    refused_forks,
     wrong_interface,
 )
 from rocdoctor.train.smoke.run.processes import alone, environment, process_state, pss_bytes, sweep, tail
@@ -129,7 +131,7 @@ class Pool:
         self.peak_memory_bytes: int | None = None
         self.interpreter = interpreter
         self.surroundings = os.environ if surroundings is None else surroundings
-        self._kills = oom_kills()
+        self._kills, self._refused = oom_kills(), refused_forks()
         with open(self._folder / "server.log", "wb") as log:
             self._server = subprocess.Popen(
                 [interpreter, str(WORKER), "server"],
@@ -163,7 +165,7 @@ class Pool:
             last = tail(self._folder / "server.log", 1)
             code = self._server.poll()
             trouble = killed_for_memory(self._kills, [-(code or 0)]) or full_folder(self._folder)
-            trouble = trouble or address_space(last, address_space_limit())
+            trouble = trouble or address_space(last, address_space_limit()) or no_thread_left(self._refused, [last])
             if code is None:
                 how = f"torch was not imported within {limit_s:g} s"
             elif code < 0:
@@ -246,25 +248,22 @@ class Pool:
         self, mode: str, limit_s: float, began: float, on_rank: Callable[[int, str], None] | None = None
     ) -> ModeRecord:
         deadline = until = began + limit_s
-        self._kills, began_s = oom_kills(), time.time()
+        self._kills, self._refused, began_s = oom_kills(), refused_forks(), time.time()
         lateness, starved = Lateness(self._place, self._pids), Starved(self._pids, limit_s * (MOST_STRETCHED - 1.0))
         looks = mode != "start" and self._plan.get("device") == "cpu"
         next_look = began + FIRST_LOOK_S
         while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
             found = self._event(min(until, next_look))
             if found is None and self._there and time.monotonic() < until:
-                before_s = starved.extra_s
-                starved.look(unanswered)
-                deadline += starved.extra_s - before_s
-                until += starved.extra_s - before_s
+                more_s = starved.look(unanswered)
+                deadline, until = deadline + more_s, until + more_s
                 if looks:
                     lateness.look(unanswered)
                 next_look = time.monotonic() + EVERY_S
                 continue
             if found is None:
                 break
-            one = self._take(found)
-            if one is None:
+            if (one := self._take(found)) is None:
                 continue
             if on_rank is not None:
                 on_rank(one.rank, str((one.result or {}).get("state", "crashed")))
@@ -290,11 +289,12 @@ class Pool:
     def _trouble(self, mode: str) -> str:
         """What is wrong with the machine, now that something was lost."""
         ends = [one.exit_signal for one in self._ranks.values()] + [-(self._server.poll() or 0)]
+        last = tail(self._folder / "server.log", 1) if self._server.poll() else ""
         found = full_folder(self._folder) or killed_for_memory(self._kills, ends)
-        if not found and self._server.poll():
-            found = address_space(tail(self._folder / "server.log", 1), address_space_limit())
+        found = found or address_space(last, address_space_limit())
+        said = [last, *(f"{(one.result or {}).get('message', '')} {one.log}" for one in self._ranks.values())]
         kinds = [str((one.result or {}).get("kind", "")) for one in self._ranks.values()]
-        found = found or not_imported(self.hello.get("absent") or {}, kinds)
+        found = found or no_thread_left(self._refused, said) or not_imported(self.hello.get("absent") or {}, kinds)
         return found or (wrong_interface(self.surroundings) if mode == "start" else "")
 
     def _take(self, found: dict[str, Any]) -> RankRecord | None:

@@ -21,8 +21,8 @@ class Starved:
         self._at = time.monotonic()
         self.extra_s = 0.0
 
-    def look(self, ranks: Collection[int]) -> None:
-        """Take the time since the last look into account."""
+    def look(self, ranks: Collection[int]) -> float:
+        """Take the time since the last look into account; gives by how much the deadline moves."""
         now = time.monotonic()
         passed_s, self._at = now - self._at, now
         share = 0.0
@@ -33,7 +33,8 @@ class Starved:
             if before is not None:
                 # A process that ended takes its times along.
                 share = max(share, _share(max(0.0, ran_s - before[0]), max(0.0, waited_s - before[1]), passed_s))
-        self.extra_s = min(self._most_s, self.extra_s + share * passed_s)
+        before_s, self.extra_s = self.extra_s, min(self._most_s, self.extra_s + share * passed_s)
+        return self.extra_s - before_s
 
 
 def _share(ran_s: float, waited_s: float, passed_s: float) -> float:

@@ -171,8 +171,9 @@ def test_time_without_a_processor_does_not_count_for_a_launch(
         def __init__(self, pids: object, most_s: float) -> None:
             assert (pids, most_s) == ({0: 7}, 30.0)
 
-        def look(self, ranks: object) -> None:
+        def look(self, ranks: object) -> float:
             self.extra_s += 3 * gained_s
+            return 3 * gained_s
 
     def poll() -> int | None:
         seen["polls"] += 1

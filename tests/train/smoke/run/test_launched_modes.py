@@ -36,7 +36,8 @@ def test_agrees_with_one_process(mode: str, world: int) -> None:
     _skip_without_packages(mode)
     result = kit.run(mode, world=world, limit_s=300.0)
     assert result.state == "pass", result.message
-    assert {"loss", "param"} <= set(result.max_error)
+    compared = {"value", "grad"} if mode == "deepspeed-ulysses" else {"loss", "param"}  # that one has no optimizer
+    assert compared <= set(result.max_error)
     assert all(result.max_error[name] <= result.tolerance[name] for name in result.max_error)
 
 

@@ -93,6 +93,63 @@ def test_loopback_that_is_down_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "has no loopback interface" in machine_trouble.wrong_interface({})
 
 
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("7:pids:/a/b\n0::/a/b", "pids/a/b"),
+        ("7:cpu,pids:/a/b", "pids"),
+        ("0::/a/b", "a/b"),
+        ("0::/a/b", "a"),
+        ("0::/", ""),
+        ("0::/../../a", "a"),
+    ],
+)
+def test_a_limit_of_processes_is_told_where_it_was_reached_meanwhile(tmp_path: Path, line: str, folder: str) -> None:
+    said = ["RuntimeError: Resource temporarily unavailable"]
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(f"3:cpuset:/other\n{line}\n")
+    place = tmp_path / "sys/fs/cgroup" / folder
+    place.mkdir(parents=True)
+    (place / "pids.events").write_text("max 4\n")
+    assert machine_trouble.refused_forks(tmp_path) == 4
+    assert machine_trouble.refused_forks(tmp_path / "none") == 0
+    assert "pids.max" in machine_trouble.no_thread_left(3, said, tmp_path)
+    assert "pids.max" not in machine_trouble.no_thread_left(4, said, tmp_path)
+    assert machine_trouble.no_thread_left(3, ["ValueError: x"], tmp_path) == ""  # another group's, below the same one
+
+
+@pytest.mark.parametrize(
+    ("said", "limit", "words"),
+    [
+        ("RuntimeError: can't start new thread", 60, "ulimit -u allows this user 60 of them"),
+        ("what():  Resource temporarily unavailable", 60, "ulimit -u allows this user 60 of them"),
+        ("RuntimeError: can't start new thread", None, ""),
+        ("ValueError: x", 60, ""),
+    ],
+)
+def test_a_limit_of_a_users_processes_is_told_where_it_shows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, limit: int | None, words: str
+) -> None:
+    monkeypatch.setattr(machine_trouble, "process_limit", lambda: limit)
+    found = machine_trouble.no_thread_left(0, ["", said], tmp_path)
+    assert words in found and bool(found) is bool(words)
+
+
+def test_an_abort_tells_the_error_that_nobody_caught() -> None:
+    log = "terminate called\n  what():  Resource temporarily unavailable\nFatal Python error: Aborted\n\n"
+    log += 'Current thread 0x1 (most recent call first):\n  File "a.py", line 1 in b\n\nExtension modules: x, y'
+    ended = RankRecord(1, exit_signal=signal.SIGABRT, ended_at=1.0, log=log)
+    assert judge(_record("", RankRecord(0, silent=True), ended)).message.endswith(
+        "what():  Resource temporarily unavailable".replace("  ", " ")
+    )
+    plain = RankRecord(
+        1, exit_signal=signal.SIGABRT, ended_at=1.0, log="free(): invalid pointer\n" + log[log.index("Fatal") :]
+    )
+    assert judge(_record("", RankRecord(0, silent=True), plain)).message.endswith(": free(): invalid pointer")
+    bare = RankRecord(1, exit_signal=signal.SIGABRT, ended_at=1.0)
+    assert judge(_record("", RankRecord(0, silent=True), bare)).message.endswith("SIGABRT)")
+
+
 def test_the_limit_of_address_space_is_told_where_it_shows() -> None:
     assert "ulimit -v allows 600 MiB" in machine_trouble.address_space("failed to map segment from x.so", 600 << 20)
     assert machine_trouble.address_space("failed to map segment from x.so", None) == ""
@@ -116,9 +173,8 @@ def test_a_deadline_moves_by_the_time_that_ranks_waited_for_a_processor(
     seen = iter(looks)
     monkeypatch.setattr(starved, "times", lambda pids: next(seen))
     found = Starved({0: 1}, 2.0)
-    for _ in looks:
-        found.look([0])
-    assert found.extra_s == pytest.approx(wanted)
+    gained = [found.look([0]) for _ in looks]
+    assert found.extra_s == pytest.approx(wanted) == pytest.approx(sum(gained))
 
 
 def test_times_and_programs_of_a_process_and_its_children_are_read() -> None:
