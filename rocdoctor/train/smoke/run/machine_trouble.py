@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from rocdoctor.insight.links.socket_interfaces import chosen, wanted
 from rocdoctor.model.lazy_re import regex
@@ -17,6 +18,7 @@ _ROOM_BYTES = 256 << 10
 _KILLS = regex(rb"^oom_kill (\d{1,15})$", 8)  # MULTILINE
 _REFUSED = regex(rb"^max (\d{1,15})$", 8)  # MULTILINE
 _NO_THREAD = ("resource temporarily unavailable", "can't start new thread", "pthread_create failed")
+_NO_FILE = "too many open files"
 _OUT_OF_ADDRESSES = ("failed to map segment", "cannot allocate memory", "unable to allocate", "memoryerror")
 
 
@@ -41,24 +43,30 @@ def killed_for_memory(before: int, signals: Collection[int | None], root: Path =
     )
 
 
-def refused_forks(root: Path = Path("/")) -> int:
-    """How often a process or thread was refused by the limit of this control group or of one above it (``pids.max``).
+class Refused(NamedTuple):
+    """How often a process or thread was refused, by a limit of this control group (``own``) or in all groups above."""
 
-    ``pids.events`` counts them (linux kernel/cgroup/pids.c, ``pids_event``, read 2026-11-29): in version 1 those of
-    this group, in version 2 those of each group that had reached its limit, and so do all groups above that one.
+    own: int = 0
+    above: int = 0
+
+
+def refused_forks(root: Path = Path("/")) -> Refused:
+    """What the control groups of this process have counted until now.
+
+    ``pids.events`` tells it (linux kernel/cgroup/pids.c, ``pids_event``, read 2026-11-29): in version 1 those of each
+    group, in version 2 those of groups that had reached their limit and, once more, in all groups above.
     """
-    found = 0
+    own = above = 0
     with contextlib.suppress(OSError, ValueError):
         for row in (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines():
             _, names, path = row.split(":", 2)
             if names and "pids" not in names.split(","):
                 continue
             base = root / "sys/fs/cgroup" / ("pids" if names else "")
-            own = base.joinpath(*(part for part in path.split("/") if part not in ("", "..")))
-            for folder in (own, *own.parents):
-                if folder == base or base in folder.parents:
-                    found += _refused_in(folder)
-    return found
+            mine = base.joinpath(*(part for part in path.split("/") if part not in ("", "..")))
+            own += _refused_in(mine)
+            above += sum(_refused_in(one) for one in mine.parents if one == base or base in one.parents)
+    return Refused(own, above)
 
 
 def _refused_in(folder: Path) -> int:
@@ -68,21 +76,24 @@ def _refused_in(folder: Path) -> int:
     return 0
 
 
-def no_thread_left(before: int, words: Collection[str], root: Path = Path("/")) -> str:
-    """Which limit of processes and threads was in the way, where ranks say that they could not start another one.
+def limit_reached(before: Refused, words: Collection[str], root: Path = Path("/")) -> str:
+    """Which limit of threads or open files was in the way. ``words``: what ranks said when they failed.
 
-    A count alone says nothing: other groups below the same one are counted there too.
+    What groups above have counted may be of others below them, so it counts where a rank says so too.
     """
-    if not any(part in one.lower() for one in words for part in _NO_THREAD):
-        return ""
-    if refused_forks(root) > before:
+    said = " ".join(words).lower()
+    starved, now = any(part in said for part in _NO_THREAD), refused_forks(root)
+    if now.own > before.own or (starved and now.above > before.above):
         return (
             "the limit of processes and threads of this control group was reached meanwhile (pids.max): raise it "
             "(docker run --pids-limit, TasksMax= of systemd)"
         )
     limit = process_limit()
-    told = f"no thread could be started any more; ulimit -u allows this user {limit} of them: raise it"
-    return told if limit is not None else ""
+    if limit is not None and (starved or threads_of_user() >= limit):
+        return f"no thread could be started any more; ulimit -u allows this user {limit} of them: raise it"
+    if _NO_FILE in said and f"{_NO_FILE} in system" not in said:
+        return f"no more files could be opened; ulimit -n allows a process {file_limit()} of them: raise it"
+    return ""
 
 
 def full_folder(folder: Path) -> str:
@@ -131,11 +142,28 @@ def address_space(words: str, limit_bytes: int | None) -> str:
 
 
 def process_limit() -> int | None:
-    """The limit of this user's processes and threads, which is passed on to the ranks; None where there is none."""
+    """The limit of this user's processes and threads; None where there is none. It does not hold for root (fork(2))."""
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    return None if soft == resource.RLIM_INFINITY else soft
+    return None if soft == resource.RLIM_INFINITY or os.geteuid() == 0 else soft
+
+
+def threads_of_user() -> int:
+    """How many threads this user has in all processes that can be seen."""
+    found = 0
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{entry}").st_uid == os.getuid():
+                found += len(os.listdir(f"/proc/{entry}/task"))
+    return found
+
+
+def file_limit() -> int:
+    """The limit of open files of a process, which is passed on to the ranks."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def address_space_limit() -> int | None:

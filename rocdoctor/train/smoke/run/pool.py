@@ -30,7 +30,7 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     address_space_limit,
     full_folder,
     killed_for_memory,
-    no_thread_left,
+    limit_reached,
     not_imported,
     oom_kills,
     refused_forks,
@@ -165,7 +165,7 @@ class Pool:
             last = tail(self._folder / "server.log", 1)
             code = self._server.poll()
             trouble = killed_for_memory(self._kills, [-(code or 0)]) or full_folder(self._folder)
-            trouble = trouble or address_space(last, address_space_limit()) or no_thread_left(self._refused, [last])
+            trouble = trouble or address_space(last, address_space_limit()) or limit_reached(self._refused, [last])
             if code is None:
                 how = f"torch was not imported within {limit_s:g} s"
             elif code < 0:
@@ -294,7 +294,7 @@ class Pool:
         found = found or address_space(last, address_space_limit())
         said = [last, *(f"{(one.result or {}).get('message', '')} {one.log}" for one in self._ranks.values())]
         kinds = [str((one.result or {}).get("kind", "")) for one in self._ranks.values()]
-        found = found or no_thread_left(self._refused, said) or not_imported(self.hello.get("absent") or {}, kinds)
+        found = found or limit_reached(self._refused, said) or not_imported(self.hello.get("absent") or {}, kinds)
         return found or (wrong_interface(self.surroundings) if mode == "start" else "")
 
     def _take(self, found: dict[str, Any]) -> RankRecord | None:

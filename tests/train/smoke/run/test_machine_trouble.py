@@ -19,6 +19,7 @@ from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
 from rocdoctor.train.smoke.run import machine_trouble, request, starved
 from rocdoctor.train.smoke.run import pool as pools
+from rocdoctor.train.smoke.run.machine_trouble import Refused
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.starved import Starved
 from tests.waiting import until
@@ -94,60 +95,77 @@ def test_loopback_that_is_down_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "folder"),
+    ("line", "folder", "own"),
     [
-        ("7:pids:/a/b\n0::/a/b", "pids/a/b"),
-        ("7:cpu,pids:/a/b", "pids"),
-        ("0::/a/b", "a/b"),
-        ("0::/a/b", "a"),
-        ("0::/", ""),
-        ("0::/../../a", "a"),
+        ("7:pids:/a/b\n0::/a/b", "pids/a/b", True),
+        ("7:cpu,pids:/a/b", "pids", False),
+        ("0::/a/b", "a/b", True),
+        ("0::/a/b", "a", False),
+        ("0::/", "", True),
+        ("0::/../../a", "a", True),
     ],
 )
-def test_a_limit_of_processes_is_told_where_it_was_reached_meanwhile(tmp_path: Path, line: str, folder: str) -> None:
-    said = ["RuntimeError: Resource temporarily unavailable"]
+def test_a_limit_of_processes_is_told_where_it_was_reached_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, folder: str, own: bool
+) -> None:
+    monkeypatch.setattr(machine_trouble, "process_limit", lambda: None)
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text(f"3:cpuset:/other\n{line}\n")
     place = tmp_path / "sys/fs/cgroup" / folder
     place.mkdir(parents=True)
     (place / "pids.events").write_text("max 4\n")
-    assert machine_trouble.refused_forks(tmp_path) == 4
-    assert machine_trouble.refused_forks(tmp_path / "none") == 0
-    assert "pids.max" in machine_trouble.no_thread_left(3, said, tmp_path)
-    assert "pids.max" not in machine_trouble.no_thread_left(4, said, tmp_path)
-    assert machine_trouble.no_thread_left(3, ["ValueError: x"], tmp_path) == ""  # another group's, below the same one
+    now, less = ((4, 0), (3, 0)) if own else ((0, 4), (0, 3))
+    assert machine_trouble.refused_forks(tmp_path) == now
+    assert machine_trouble.refused_forks(tmp_path / "none") == (0, 0)
+    said = ["", "RuntimeError: Resource temporarily unavailable"]
+    assert "pids.max" in machine_trouble.limit_reached(Refused(*less), said, tmp_path)
+    assert machine_trouble.limit_reached(Refused(*now), said, tmp_path) == ""
+    # What a group above counts may be another group's.
+    assert bool(machine_trouble.limit_reached(Refused(*less), ["ValueError: x"], tmp_path)) is own
 
 
 @pytest.mark.parametrize(
-    ("said", "limit", "words"),
+    ("said", "limit", "threads", "words"),
     [
-        ("RuntimeError: can't start new thread", 60, "ulimit -u allows this user 60 of them"),
-        ("what():  Resource temporarily unavailable", 60, "ulimit -u allows this user 60 of them"),
-        ("RuntimeError: can't start new thread", None, ""),
-        ("ValueError: x", 60, ""),
+        ("RuntimeError: can't start new thread", 60, 59, "ulimit -u allows this user 60 of them"),
+        ("what():  Resource temporarily unavailable", 60, 59, "ulimit -u allows this user 60 of them"),
+        ("RuntimeError: can't start new thread", None, 99, ""),
+        ("ValueError: x", 60, 59, ""),
+        ("", 60, 60, "ulimit -u allows this user 60 of them"),
+        ("epoll_create: Too many open files", None, 1, "ulimit -n allows a process 24 of them"),
+        ("OSError: Too many open files in system", None, 1, ""),
     ],
 )
-def test_a_limit_of_a_users_processes_is_told_where_it_shows(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, limit: int | None, words: str
+def test_a_limit_of_a_user_or_process_is_told_where_it_shows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, limit: int | None, threads: int, words: str
 ) -> None:
     monkeypatch.setattr(machine_trouble, "process_limit", lambda: limit)
-    found = machine_trouble.no_thread_left(0, ["", said], tmp_path)
+    monkeypatch.setattr(machine_trouble, "threads_of_user", lambda: threads)
+    monkeypatch.setattr(machine_trouble, "file_limit", lambda: 24)
+    found = machine_trouble.limit_reached(Refused(), ["", said], tmp_path)
     assert words in found and bool(found) is bool(words)
 
 
-def test_an_abort_tells_the_error_that_nobody_caught() -> None:
-    log = "terminate called\n  what():  Resource temporarily unavailable\nFatal Python error: Aborted\n\n"
-    log += 'Current thread 0x1 (most recent call first):\n  File "a.py", line 1 in b\n\nExtension modules: x, y'
+def test_the_threads_of_this_user_are_counted_and_roots_limit_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert machine_trouble.threads_of_user() >= 1 and machine_trouble.file_limit() > 2
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert machine_trouble.process_limit() is None
+
+
+@pytest.mark.parametrize(
+    ("log", "end"),
+    [
+        ("terminate called\n  what():  Resource busy\nWarning: x\nFATAL", "what(): Resource busy"),
+        ("free(): invalid pointer\nFATAL", ": free(): invalid pointer"),
+        ("", "SIGABRT)"),
+        ("FATAL", "SIGABRT)"),
+    ],
+)
+def test_an_abort_tells_the_error_that_nobody_caught(log: str, end: str) -> None:
+    fatal = 'Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File "a.py", line 1 in b\n'
+    log = log.replace("FATAL", fatal + "\nExtension modules: x, y")
     ended = RankRecord(1, exit_signal=signal.SIGABRT, ended_at=1.0, log=log)
-    assert judge(_record("", RankRecord(0, silent=True), ended)).message.endswith(
-        "what():  Resource temporarily unavailable".replace("  ", " ")
-    )
-    plain = RankRecord(
-        1, exit_signal=signal.SIGABRT, ended_at=1.0, log="free(): invalid pointer\n" + log[log.index("Fatal") :]
-    )
-    assert judge(_record("", RankRecord(0, silent=True), plain)).message.endswith(": free(): invalid pointer")
-    bare = RankRecord(1, exit_signal=signal.SIGABRT, ended_at=1.0)
-    assert judge(_record("", RankRecord(0, silent=True), bare)).message.endswith("SIGABRT)")
+    assert judge(_record("", RankRecord(0, silent=True), ended)).message.endswith(end)
 
 
 def test_the_limit_of_address_space_is_told_where_it_shows() -> None:
