@@ -76,7 +76,7 @@ def _crashed(record: ModeRecord) -> ModeResult:
         return _result(record, "crashed", words + (f": {record.machine}" if record.machine else ""), _layer_of(record))
     if record.machine and not any(one.exit_signal == signal.SIGKILL for one in ranks):
         lost = next(one for one in ranks if state_of(one) == "crashed")
-        how = said(lost) or (f"exit status {lost.exit_status}" if lost.ended else "no answer")
+        how = said(lost) or _end_of(lost)
         return _result(record, "crashed", f"{record.machine}; {ranks_text([lost])}: {how}", "configuration")
     broken = [one for one in ranks if state_of(one) == "crashed"]
     if (
@@ -91,6 +91,12 @@ def _crashed(record: ModeRecord) -> ModeResult:
                 layer, words = "configuration", f"{words}; {record.machine}"
             return _result(record, "crashed", words, layer, [one.rank for one in suspects])
     return _result(record, "crashed", "the test ended without an answer", "framework")
+
+
+def _end_of(one: RankRecord) -> str:
+    if one.exit_signal is not None:
+        return f"ended by signal {one.exit_signal}"
+    return f"exit status {one.exit_status}" if one.ended else "no answer"
 
 
 def _layer_of(record: ModeRecord) -> Layer:

@@ -17,18 +17,23 @@ from rocdoctor.host.live.patience import each_within, within
 from rocdoctor.train.smoke.worker.device_choice import NUMBERS
 
 MARK = "ROCDOCTOR_SMOKE_RUN"
+# A socket has a path of 107 bytes at most (unix(7)); multiprocessing adds 32: /pymp-xxxxxxxx/listener-xxxxxxxx.
+_MOST_FOLDER_BYTES = 75
 
 
 def environment(base: Mapping[str, str], mark: str, folder: Path | None = None) -> dict[str, str]:
     """The user's environment, since it is under test, without what would make torch believe in another launcher.
 
     ``folder``: ours alone; inductor's own would be /tmp/torchinductor_NAME, which anybody can make first, and it
-    unpickles what lies there.
+    unpickles what lies there. Temporary files are made there too, so that nothing is left of a rank that is ended; not
+    where sockets in it would have too long a name.
     """
     kept = {name: value for name, value in base.items() if not name.startswith(_FOREIGN) and name not in _LAUNCHER}
     kept.setdefault("TORCH_FR_BUFFER_SIZE", "200")
     if folder is not None:
         kept.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
+        if len(os.fsencode(folder)) <= _MOST_FOLDER_BYTES:
+            kept["TMPDIR"] = str(folder)
     kept.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its own pool of forks hangs inside ours
     return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", MARK: mark}
 

@@ -262,7 +262,7 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         kind = "unsupported"
     elif isinstance(error, OtherRankFailed) or any(part in low for part in _VICTIM):
         kind = "victim"
-    elif "no space left" in low or "bus error" in low or "shared memory" in low:
+    elif "no space left" in low or "read-only file system" in low or "bus error" in low or "shared memory" in low:
         kind = "space"
     elif any(part in low for part in _BUSY):
         kind = "busy"

@@ -69,6 +69,8 @@ def test_a_full_disk_accuses_no_rank(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = judge(_record(full, ended, RankRecord(1, silent=True)))
     assert (found.named, found.layer) == ((), "configuration")
     assert found.message == f"{full}; rank 0: exit status 1"
+    aborted = RankRecord(0, exit_signal=signal.SIGABRT, ended_at=1.0)
+    assert judge(_record(full, aborted, RankRecord(1))).message == f"{full}; rank 0: ended by signal 6"
 
 
 def _with(room: dict[str, Any], folder: Path, **change: int) -> str:

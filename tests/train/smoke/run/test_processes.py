@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from rocdoctor.train.smoke.run.processes import alone, pss_bytes
+from rocdoctor.train.smoke.run.processes import alone, environment, pss_bytes
 
 
 def test_memory_counts_shared_pages_by_share() -> None:
@@ -47,3 +48,14 @@ def test_an_error_of_the_kernel_leaves_the_choice_to_gloo(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(psutil, "net_if_stats", fails)
     assert alone({}) == {}
+
+
+@pytest.mark.parametrize(("length", "ours"), [(75, True), (76, False)])
+def test_temporary_files_of_ranks_lie_in_our_folder_unless_names_of_sockets_were_too_long(
+    length: int, ours: bool
+) -> None:
+    folder = Path("/" + "f" * (length - 1))
+    found = environment({"TMPDIR": "/home/me/tmp"}, "mark", folder)
+    assert found["TMPDIR"] == (str(folder) if ours else "/home/me/tmp")
+    assert environment({"TMPDIR": "/home/me/tmp"}, "mark")["TMPDIR"] == "/home/me/tmp"
+    assert len(f"{'f' * 75}/pymp-xxxxxxxx/listener-xxxxxxxx") == 107
