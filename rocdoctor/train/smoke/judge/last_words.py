@@ -32,8 +32,8 @@ _FAULTS = (
     *_HARDWARE,
 )
 # std::terminate of GNU's C++ library tells the error that nobody caught; Python's faulthandler writes below it.
-_UNCAUGHT = "what():"
-TELLING = (*_WAITED, *_LOST, *_FAULTS, _UNCAUGHT)
+_UNCAUGHT, _TERMINATED = "what():", "terminate called"
+TELLING = (*_WAITED, *_LOST, *_FAULTS, _UNCAUGHT, _TERMINATED)
 _OF_FAULTHANDLER = ("Extension modules:", "Fatal Python error:", "Current thread ", "Thread 0x", '  File "')
 
 
@@ -55,7 +55,8 @@ def hardware_fault(words: str) -> str:
 def abort_words(log: str) -> str:
     """What a process that was aborted wrote of the reason: the error that nobody caught, else its last line."""
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith(_OF_FAULTHANDLER)]
-    return next((line for line in lines if line.startswith(_UNCAUGHT)), lines[-1] if lines else "")
+    told = [line for word in (_UNCAUGHT, _TERMINATED) for line in lines if line.startswith(word)]
+    return next(iter([*told, *lines[-1:]]), "")
 
 
 def _line(log: str, words: tuple[str, ...]) -> str:

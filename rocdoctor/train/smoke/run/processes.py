@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rocdoctor.host.live.patience import each_within, within
+from rocdoctor.train.smoke.worker import segments
 from rocdoctor.train.smoke.worker.device_choice import NUMBERS
 
 MARK = "ROCDOCTOR_SMOKE_RUN"
@@ -99,14 +100,17 @@ def _environment(entry: str) -> list[bytes]:
 
 def sweep(mark: str, keep: int = 0) -> None:
     """End every process that carries the mark; several looks, since one may be forking right now."""
+    ended: set[int] = set()
     for _ in range(20):
         found = [pid for pid in marked(mark) if pid not in (keep, os.getpid())]
         if not found:
-            return
+            break
+        ended.update(found)
         for pid in found:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
+    segments.remove(ended)
 
 
 def process_state(pid: int) -> str:

@@ -249,9 +249,16 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
     return record
 
 
+def _without_frames(words: str) -> str:
+    """What a data loader's worker raised, without the traceback that torch puts between the two lines that tell it."""
+    head, found, rest = words.partition("Original Traceback")
+    lines = [line.strip() for line in rest.splitlines() if line.strip()]
+    return f"{head.strip()} {lines[-1]}" if found and len(lines) > 1 else words
+
+
 def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
     traceback.print_exc()
-    words = f"{type(error).__name__}: {error}".strip()
+    words = f"{type(error).__name__}: {_without_frames(str(error))}".strip()
     if error.__cause__ is not None and str(error.__cause__):
         words += f", since: {error.__cause__}"
     low = words.lower()

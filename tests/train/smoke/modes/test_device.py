@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from rocdoctor.train.smoke.worker.modes.loader import remove_segments
 from rocdoctor.train.smoke.worker.rank import _crash
 from tests.train.smoke import kit
 
@@ -64,17 +61,13 @@ def test_compiled_code_computes_the_same(world: int) -> None:
     assert result.state == "pass", result.message
 
 
-def test_segments_of_workers_that_failed_are_removed_and_no_others(tmp_path: Path) -> None:
-    for name in ("torch_12_345_0", "torch_12_345_1", "torch_123_4_0", "torch_1_2_0", "sem.mp-12", "torch_12"):
-        (tmp_path / name).touch()
-    remove_segments([12, 77], str(tmp_path))
-    assert {one.name for one in tmp_path.iterdir()} == {"torch_123_4_0", "torch_1_2_0", "sem.mp-12", "torch_12"}
-    remove_segments([], str(tmp_path))
-    remove_segments([1], str(tmp_path / "none"))
-    assert len(list(tmp_path.iterdir())) == 4
-
-
 def test_shared_memory_that_cannot_be_written_is_no_fault_of_the_framework() -> None:
     torch = pytest.importorskip("torch")
     for number, words in ((30, "Read-only file system"), (28, "No space left on device")):
         assert _crash(torch, OSError(number, words))["kind"] == "space"
+    traced = "Caught RuntimeError in worker 0.\nOriginal Traceback (most recent call last):\n"
+    traced += '  File "a.py", line 1, in b\n    c()\nRuntimeError: unable to write: No space left on device (28)\n'
+    found = _crash(torch, RuntimeError(traced))
+    told = "RuntimeError: Caught RuntimeError in worker 0. RuntimeError: unable to write: No space left on device (28)"
+    assert (found["kind"], found["message"]) == ("space", told)
+    assert _crash(torch, RuntimeError("Original Traceback"))["message"] == "RuntimeError: Original Traceback"

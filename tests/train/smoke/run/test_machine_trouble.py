@@ -158,6 +158,7 @@ def test_the_threads_of_this_user_are_counted_and_roots_limit_is_none(monkeypatc
     ("log", "end"),
     [
         ("terminate called\n  what():  Resource busy\nWarning: x\nFATAL", "what(): Resource busy"),
+        ("terminate called without an active exception\nWarning: x\nFATAL", "without an active exception"),
         ("free(): invalid pointer\nFATAL", ": free(): invalid pointer"),
         ("", "SIGABRT)"),
         ("FATAL", "SIGABRT)"),

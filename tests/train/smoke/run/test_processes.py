@@ -11,7 +11,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from rocdoctor.train.smoke.run.processes import alone, environment, pss_bytes
+from rocdoctor.train.smoke.run import processes
+from rocdoctor.train.smoke.run.processes import alone, environment, pss_bytes, sweep
+from rocdoctor.train.smoke.worker import segments
 
 
 def test_memory_counts_shared_pages_by_share() -> None:
@@ -59,3 +61,22 @@ def test_temporary_files_of_ranks_lie_in_our_folder_unless_names_of_sockets_were
     assert found["TMPDIR"] == (str(folder) if ours else "/home/me/tmp")
     assert environment({"TMPDIR": "/home/me/tmp"}, "mark")["TMPDIR"] == "/home/me/tmp"
     assert len(f"{'f' * 75}/pymp-xxxxxxxx/listener-xxxxxxxx") == 107
+
+
+def test_segments_of_processes_that_are_ended_are_removed_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("torch_12_345_0", "torch_12_345_1", "torch_123_4_0", "torch_1_2_0", "sem.mp-12", "torch_12"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(segments, "_SHARED", str(tmp_path))
+    looks = iter([[12, 77, 1], [77, 1], [1]])
+    monkeypatch.setattr(processes, "marked", lambda mark: next(looks))
+    ended: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: ended.append((pid, number)))
+    sweep("mark", keep=1)
+    assert {pid for pid, _ in ended} == {12, 77}
+    assert {one.name for one in tmp_path.iterdir()} == {"torch_123_4_0", "torch_1_2_0", "sem.mp-12", "torch_12"}
+    segments.remove([])
+    monkeypatch.setattr(segments, "_SHARED", str(tmp_path / "none"))
+    segments.remove([1])
+    assert len(list(tmp_path.iterdir())) == 4

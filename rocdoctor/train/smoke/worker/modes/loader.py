@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from .. import segments
 from ..context import Context
 from ..mode import Mode
 from ..tolerance import EXACT, Proof
 
 ORDER = 80
 _SAMPLES, _SHAPE = 96, (3, 32, 32)
-_SHARED = "/dev/shm"
 
 
 class _Rows:
@@ -69,21 +67,7 @@ def _batches(rows: Any, sampler: Any) -> Iterator[Any]:
     try:
         yield from read
     finally:
-        remove_segments(workers)
-
-
-def remove_segments(workers: Collection[int], folder: str = _SHARED) -> None:
-    """Remove shared memory that workers have made and not given a size.
-
-    torch gives each segment the number of its maker and takes the name away at once; where there is no room it raises
-    an error before that (torch 2.13.0, seen with 64 KiB).
-    """
-    names = tuple(f"torch_{pid}_" for pid in workers)
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            if names and name.startswith(names):
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(folder, name))
+        segments.remove(workers)
 
 
 _READ = Proof(
