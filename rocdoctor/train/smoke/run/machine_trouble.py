@@ -43,14 +43,14 @@ def killed_for_memory(before: int, signals: Collection[int | None], root: Path =
     )
 
 
-class Refused(NamedTuple):
+class RefusedForks(NamedTuple):
     """How often a process or thread was refused, by a limit of this control group (``own``) or in all groups above."""
 
     own: int = 0
     above: int = 0
 
 
-def refused_forks(root: Path = Path("/")) -> Refused:
+def refused_forks(root: Path = Path("/")) -> RefusedForks:
     """What the control groups of this process have counted until now.
 
     ``pids.events`` tells it (linux kernel/cgroup/pids.c, ``pids_event``, read 2026-11-29): in version 1 those of each
@@ -66,7 +66,7 @@ def refused_forks(root: Path = Path("/")) -> Refused:
             mine = base.joinpath(*(part for part in path.split("/") if part not in ("", "..")))
             own += _refused_in(mine)
             above += sum(_refused_in(one) for one in mine.parents if one == base or base in one.parents)
-    return Refused(own, above)
+    return RefusedForks(own, above)
 
 
 def _refused_in(folder: Path) -> int:
@@ -76,7 +76,7 @@ def _refused_in(folder: Path) -> int:
     return 0
 
 
-def limit_reached(before: Refused, words: Collection[str], root: Path = Path("/")) -> str:
+def limit_reached(before: RefusedForks, words: Collection[str], root: Path = Path("/")) -> str:
     """Which limit of threads or open files was in the way. ``words``: what ranks said when they failed.
 
     What groups above have counted may be of others below them, so it counts where a rank says so too.

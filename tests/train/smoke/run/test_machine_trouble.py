@@ -19,7 +19,7 @@ from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
 from rocdoctor.train.smoke.run import machine_trouble, request, starved
 from rocdoctor.train.smoke.run import pool as pools
-from rocdoctor.train.smoke.run.machine_trouble import Refused
+from rocdoctor.train.smoke.run.machine_trouble import RefusedForks
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.starved import Starved
 from tests.waiting import until
@@ -120,10 +120,10 @@ def test_a_limit_of_processes_is_told_where_it_was_reached_meanwhile(
     assert machine_trouble.refused_forks(tmp_path) == now
     assert machine_trouble.refused_forks(tmp_path / "none") == (0, 0)
     said = ["", "RuntimeError: Resource temporarily unavailable"]
-    assert "pids.max" in machine_trouble.limit_reached(Refused(*less), said, tmp_path)
-    assert machine_trouble.limit_reached(Refused(*now), said, tmp_path) == ""
+    assert "pids.max" in machine_trouble.limit_reached(RefusedForks(*less), said, tmp_path)
+    assert machine_trouble.limit_reached(RefusedForks(*now), said, tmp_path) == ""
     # What a group above counts may be another group's.
-    assert bool(machine_trouble.limit_reached(Refused(*less), ["ValueError: x"], tmp_path)) is own
+    assert bool(machine_trouble.limit_reached(RefusedForks(*less), ["ValueError: x"], tmp_path)) is own
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_limit_of_a_user_or_process_is_told_where_it_shows(
     monkeypatch.setattr(machine_trouble, "process_limit", lambda: limit)
     monkeypatch.setattr(machine_trouble, "threads_of_user", lambda: threads)
     monkeypatch.setattr(machine_trouble, "file_limit", lambda: 24)
-    found = machine_trouble.limit_reached(Refused(), ["", said], tmp_path)
+    found = machine_trouble.limit_reached(RefusedForks(), ["", said], tmp_path)
     assert words in found and bool(found) is bool(words)
 
 
