@@ -28,7 +28,7 @@ from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board, whereabouts
 
 _STACK_S = 0.5
-_EXIT_S = 2.0  # torchrun looks at its workers ten times a second
+_EXIT_S = 3.0  # torchrun looks at its workers once a second
 _LAUNCHER = -1  # among ranks; its family is all that it has started
 # "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE" of libuv (seen with torch 2.13), or "failed to bind to
 # [::]:29500 (errno: 98 - Address already in use)" (pytorch torch/csrc/distributed/c10d/socket.cpp, read 2026-11-23).
@@ -108,7 +108,7 @@ class Local:
             f"--master-port={self._place.port}",
             "--rdzv-backend=static",
             "--max-restarts=0",
-            "--monitor-interval=0.1",
+            "--monitor-interval=1",  # until it looks, the kernel tells how a rank ended: also on a busy machine
             f"--log-dir={self._here / 'torchrun'}",  # it would leave a folder in /tmp
             worker,
             "joined",

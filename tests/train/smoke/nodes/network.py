@@ -156,7 +156,7 @@ def _inside(space: str) -> list[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=10).stdout.split()
 
 
-def finish(process: subprocess.Popen[str], began: float, limit_s: float = 90.0) -> Ran:
+def finish(process: subprocess.Popen[str], began: float, limit_s: float = 240.0) -> Ran:
     """Wait for a command."""
     try:
         out, err = process.communicate(timeout=limit_s)

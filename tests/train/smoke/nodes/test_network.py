@@ -98,6 +98,7 @@ def test_sound_nodes_compute_right(tmp_path: Path) -> None:
     assert "All 2 modes" in first.text
     assert "frames up to 1500 of 1500 bytes pass" in first.text
     assert "node 1: all is well" in second.err
+    assert "warning speed" not in first.text, "of a cable that is none, or of a busy machine"
 
 
 @pytest.mark.heavy
