@@ -45,12 +45,14 @@ class Ranks:
 )
 def test_modes_after_a_start_that_failed_are_named(starts: int, ran: list[str], note: str) -> None:
     modes = modes_named(["ddp", "all-reduce", "fsdp2"], False)
-    found = run_modes(Ranks(starts), RunSetting(1, "gloo", "cpu"), modes)
+    ranks: Any = Ranks(starts)
+    found = run_modes(ranks, RunSetting(1, "gloo", "cpu"), modes)
     assert [one.mode for one in found.modes] == ran
     assert found.notes == ((f"not run, since the ranks did not start: {note}",) if note else ())
 
 
 def test_of_many_modes_the_first_are_named_and_the_others_counted() -> None:
     modes = modes_named([], True)
-    (note,) = run_modes(Ranks(0), RunSetting(64, "gloo", "cpu"), modes).notes
+    ranks: Any = Ranks(0)
+    (note,) = run_modes(ranks, RunSetting(64, "gloo", "cpu"), modes).notes
     assert note.endswith(f", {modes[7].name} and {len(modes) - 8} more")
