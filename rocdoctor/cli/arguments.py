@@ -121,3 +121,30 @@ def _pid(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not 0 < int(text[:12]) < 2**31:
         raise argparse.ArgumentTypeError(f"'{text}' is not a process number")
     return int(text)
+
+
+def whole_seconds(text: str) -> int:
+    """A time from the command line, in whole seconds."""
+    return _number(text, 3600, "a number of seconds from 1 to 3600")
+
+
+def how_many(text: str) -> int:
+    """How many, from the command line."""
+    return _number(text, 10_000, "a number from 1 to 10000")
+
+
+def _number(text: str, most: int, what: str) -> int:
+    if not (text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
+    return int(text)
+
+
+def percent(text: str) -> float:
+    """A share from the command line, in percent."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a percentage")
+    return value

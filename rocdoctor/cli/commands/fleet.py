@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal, get_args
 
-from rocdoctor.cli.arguments import format_arguments
+from rocdoctor.cli.arguments import format_arguments, how_many, percent, whole_seconds
 from rocdoctor.cli.commands.fleet_net import NetOptions, net_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.engines import EngineName
@@ -123,33 +123,6 @@ def when(text: str) -> int:
         return int((found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp())
     except (ValueError, OverflowError):
         raise ArgumentTypeError(f"'{text}' is not a time such as 2026-11-24T13:00Z") from None
-
-
-def whole_seconds(text: str) -> int:
-    """A time from the command line, in whole seconds."""
-    return _number(text, 3600, "a number of seconds from 1 to 3600")
-
-
-def how_many(text: str) -> int:
-    """How many, from the command line."""
-    return _number(text, 10_000, "a number from 1 to 10000")
-
-
-def _number(text: str, most: int, what: str) -> int:
-    if not (text.isdecimal() and len(text) <= 9 and 1 <= int(text) <= most):
-        raise ArgumentTypeError(f"'{text}' is not {what}")
-    return int(text)
-
-
-def percent(text: str) -> float:
-    """A share from the command line, in percent."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 100:
-        raise ArgumentTypeError(f"'{text}' is not a percentage")
-    return value
 
 
 def run(options: Options) -> int:
