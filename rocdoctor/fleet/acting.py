@@ -4,6 +4,9 @@ The bounds: never more of our drains at once than the cap (a share of the nodes 
 kind, rounded down, and never more than ``most``); never fewer nodes left in service than ``floor``; no more in an hour
 than the rate. What others drained is never touched; what we drained comes back only as long as its reason is word for
 word ours, after a record that speaks for it and is younger than the drain and than the node's boot.
+
+Suspects, which are to be tested and not drained, can be set aside: by a reservation or a taint of their own, within the
+same bounds, and in half of the cap at most, so that they keep no sick node in service. They come back by the same rule.
 """
 
 from __future__ import annotations
@@ -12,53 +15,68 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import Literal
 
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict
+from rocdoctor.model.lazy_re import regex
 
 PREFIX = "rocdoctor: "
 _HOUR_S = 3600
 _MOST_CHECK = 40
+_REASON = regex(r"([A-Za-z0-9._-]{1,40}) \[([a-z]{1,12})\] (\d{8}T\d{4}Z)")
+# The value of a label or taint of Kubernetes, which is a name for Slurm too.
+_LABEL = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class ActionLimits:
     """``share`` of the nodes may be out for us at once, ``rate`` of them may go in an hour (one may always).
 
-    The usual values are our judgement.
+    ``suspects``: nodes to test are set aside too. The usual values are our judgement.
     """
 
     share: float = 0.05
     most: int | None = None
     floor: int = 0
     rate: float = 0.02
+    suspects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EngineNode:
-    """A node as the scheduler knows it. ``out``: it starts no jobs, for whatever reason; ``gpus``: it has some."""
+    """A node as the scheduler knows it. ``out``: it starts no jobs, for whatever reason; ``gpus``: it has some.
+
+    ``aside``: the reasons for which it stands in reservations or taints for suspects, which do not make it ``out``.
+    """
 
     name: str
     out: bool
     reason: str
     gpus: bool
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """One of our own drains, as the journal has it."""
+    """One of our own drains, as the journal has it. ``aside``: it was set aside as a suspect, not drained."""
 
     node: str
     reason: str
     at: int
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EngineCall:
-    """One call of the engine for several nodes with one reason."""
+    """One call of the engine for several nodes with one reason.
 
-    action: str  # drain or resume
+    aside: a suspect is kept from new jobs; return: the reverse, after which ``left`` still stand aside for that reason.
+    """
+
+    action: Literal["drain", "resume", "aside", "return"]
     nodes: tuple[str, ...]
     reason: str
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,20 @@ def reason_of(one: NodeVerdict, at: int) -> str:
     return f"{PREFIX}{first.check[:_MOST_CHECK]} [{first.node_class}] {stamp}"
 
 
+def label_of(reason: str) -> str:
+    """A reason of ours in the signs that names and values of engines may have; "" if it is none of ours."""
+    found = _REASON.fullmatch(reason.removeprefix(PREFIX)) if reason.startswith(PREFIX) else None
+    label = ".".join(found.groups()) if found else ""
+    return label if _LABEL.fullmatch(label) else ""
+
+
+def reason_in(label: str) -> str:
+    """The reason that ``label_of`` made this of; "" for what it would not have made."""
+    words = label.rsplit(".", 2)
+    reason = f"{PREFIX}{words[0]} [{words[1]}] {words[2]}" if len(words) == 3 else ""
+    return reason if reason and label_of(reason) == label else ""
+
+
 def plan(
     found: FleetVerdict,
     engine: Sequence[EngineNode],
@@ -88,48 +120,111 @@ def plan(
     booted: Mapping[str, int] | None = None,
 ) -> ActionPlan:
     """The calls of this moment. ``journal`` has all our drains, ``booted`` when nodes booted, as far as it is known."""
-    ours = {one.node: one for one in journal}  # the last of each
+    ours, parted = _of_us(journal, aside=False), _of_us(journal, aside=True)
     by_name = {one.name: one for one in engine}
     mine = {name for name, one in by_name.items() if one.out and name in ours and one.reason == ours[name].reason}
-    touchable = [one for one in engine if one.gpus and (not one.out or one.name in mine) and one.name in found.kinds]
-    back = [name for name in sorted(mine) if _well(found, ours[name], (booted or {}).get(name))]
+    apart = {name for name, one in by_name.items() if name in parted and parted[name].reason in one.aside}
+    boots = booted or {}
+    back = [name for name in sorted(mine) if _well(found, ours[name], boots.get(name))]
+    returned = [name for name in sorted(apart) if _well(found, parted[name], boots.get(name))]
     calls = [EngineCall("resume", tuple(back), "")] if back else []
-    cap = _cap(len(touchable), limits)
-    kinds = Counter(found.kinds[one.name] for one in touchable)
-    left = mine - set(back)
-    used = Counter(found.kinds[name] for name in left if name in found.kinds)
-    serving = sum(one.gpus and not one.out for one in engine)
-    recent = sum(one.at > now - _HOUR_S for one in journal)
-    hourly = max(1, int(limits.rate * len(touchable)))
-    groups: dict[str, list[str]] = {}
-    held: list[tuple[str, str]] = []
-    out, gone = len(left), 0
-    for one in found.nodes:
-        node = by_name.get(one.node)
-        if one.proposal != "drain" or node is None or node.out:
-            continue
-        kind = found.kinds.get(one.node, "")
-        why = (
-            "the scheduler knows no GPU there"
-            if not node.gpus
-            else f"at most {cap} may be out at once: --share, --most"
-            if out >= cap
-            else "as many of its kind are out as may be at once: --share"
-            if used[kind] >= _cap(kinds[kind], limits)
-            else f"{limits.floor} nodes are to stay in service: --floor"
-            if serving - gone <= limits.floor
-            else f"at most {hourly} may be drained in an hour: --rate"
-            if recent + gone >= hourly
-            else ""
-        )
-        if why:
-            held.append((one.node, why))
-            continue
-        groups.setdefault(reason_of(one, found.at), []).append(one.node)
-        out, gone, used[kind] = out + 1, gone + 1, used[kind] + 1
-    calls += [EngineCall("drain", tuple(nodes), reason) for reason, nodes in groups.items()]
+    calls += _returns([parted[name] for name in returned], engine)
+    room = _Room(found, engine, limits, (mine - set(back)) | (apart - set(returned)), mine)
+    room.apart = apart - set(returned)
+    room.recent = sum(one.at > now - _HOUR_S for one in journal)
     foreign = tuple(sorted(one.name for one in engine if one.out and one.reason and one.name not in mine))
-    return ActionPlan(tuple(calls), tuple(held), foreign, cap, len(left))
+    before = len(room.taken)
+    calls += room.calls("drain", found.at)
+    if limits.suspects:
+        calls += room.calls("aside", now)
+    return ActionPlan(tuple(calls), tuple(room.held), foreign, room.cap, before)
+
+
+def _of_us(journal: Iterable[Drained], *, aside: bool) -> dict[str, Drained]:
+    """The last of each node."""
+    return {one.node: one for one in journal if one.aside is aside}
+
+
+class _Room:
+    """How many nodes may still go. ``taken``: those that are out or aside for us; ``held``: who waits, and why."""
+
+    def __init__(
+        self,
+        found: FleetVerdict,
+        engine: Sequence[EngineNode],
+        limits: ActionLimits,
+        taken: set[str],
+        mine: set[str],
+    ) -> None:
+        self.found, self.limits, self.taken = found, limits, taken
+        self.by_name = {one.name: one for one in engine}
+        touchable = [
+            one for one in engine if one.gpus and (not one.out or one.name in mine) and one.name in found.kinds
+        ]
+        self.cap = _cap(len(touchable), limits)
+        self.hourly = max(1, int(limits.rate * len(touchable)))
+        self.kinds = Counter(found.kinds[one.name] for one in touchable)
+        self.used = Counter(found.kinds[name] for name in taken if name in found.kinds)
+        self.serving = sum(one.gpus and not one.out and not one.aside for one in engine)
+        self.apart, self.recent, self.gone = set[str](), 0, 0
+        self.held: list[tuple[str, str]] = []
+
+    def calls(self, action: Literal["drain", "aside"], at: int) -> list[EngineCall]:
+        """The calls for those that may go, the worst first, with the time that stands in their reasons."""
+        groups: dict[str, list[str]] = {}
+        for one in self.found.nodes:
+            node = self.by_name.get(one.node)
+            wanted = one.proposal == ("drain" if action == "drain" else "test")
+            if not wanted or node is None or node.out or (action == "aside" and node.aside):
+                continue
+            if why := self._why_not(node, action):
+                self.held.append((one.node, why))
+                continue
+            groups.setdefault(reason_of(one, at), []).append(one.node)
+            self._take(node, action)
+        return [EngineCall(action, tuple(nodes), reason) for reason, nodes in groups.items()]
+
+    def _why_not(self, node: EngineNode, action: str) -> str:
+        kind, limits = self.found.kinds.get(node.name, ""), self.limits
+        counted = node.name in self.taken  # a suspect that is to be drained takes no more room
+        if not node.gpus:
+            return "the scheduler knows no GPU there"
+        if not counted and len(self.taken) >= self.cap:
+            return f"at most {self.cap} may be out at once: --share, --most"
+        if action == "aside" and len(self.apart) >= self.cap // 2:
+            return f"at most {self.cap // 2} suspects may be aside at once: half of --share, --most"
+        if not counted and self.used[kind] >= _cap(self.kinds[kind], limits):
+            return "as many of its kind are out as may be at once: --share"
+        if not node.aside and self.serving <= limits.floor:
+            return f"{limits.floor} nodes are to stay in service: --floor"
+        if self.recent + self.gone >= self.hourly:
+            return f"at most {self.hourly} may be drained in an hour: --rate"
+        return ""
+
+    def _take(self, node: EngineNode, action: str) -> None:
+        self.gone += 1
+        self.serving -= not node.aside
+        if node.name not in self.taken:
+            self.used[self.found.kinds.get(node.name, "")] += 1
+            self.taken.add(node.name)
+        if action == "aside":
+            self.apart.add(node.name)
+
+
+def _returns(which: Sequence[Drained], engine: Sequence[EngineNode]) -> list[EngineCall]:
+    """The calls that bring suspects back, one for each reason, with those that stay aside for the same."""
+    groups: dict[str, list[str]] = {}
+    for one in which:
+        groups.setdefault(one.reason, []).append(one.node)
+    return [
+        EngineCall(
+            "return",
+            tuple(sorted(set(nodes))),
+            reason,
+            tuple(sorted(one.name for one in engine if reason in one.aside and one.name not in nodes)),
+        )
+        for reason, nodes in groups.items()
+    ]
 
 
 def _cap(nodes: int, limits: ActionLimits) -> int:
@@ -151,12 +246,12 @@ def _well(found: FleetVerdict, drained: Drained, booted: int | None) -> bool:
     return verdict is None or verdict.node_class == "different"
 
 
-def undone(last: Iterable[Drained], engine: Sequence[EngineNode]) -> EngineCall | None:
-    """The call that takes back drains, of those whose reason is still word for word ours."""
+def undone(last: Iterable[Drained], engine: Sequence[EngineNode]) -> list[EngineCall]:
+    """The calls that take back drains, of those whose reason is still word for word ours."""
     by_name = {one.name: one for one in engine}
-    nodes = [
-        one.node
-        for one in last
-        if one.node in by_name and by_name[one.node].out and by_name[one.node].reason == one.reason
-    ]
-    return EngineCall("resume", tuple(sorted(set(nodes))), "") if nodes else None
+    known = [one for one in last if one.node in by_name]
+    drained = [one for one in known if not one.aside and by_name[one.node].out]
+    nodes = {one.node for one in drained if by_name[one.node].reason == one.reason}
+    apart = [one for one in known if one.aside and one.reason in by_name[one.node].aside]
+    calls = [EngineCall("resume", tuple(sorted(nodes)), "")] if nodes else []
+    return calls + _returns(apart, engine)

@@ -15,7 +15,11 @@ EngineName = Literal["slurm", "k8s", "flux"]
 
 @dataclass(frozen=True, slots=True)
 class FleetEngine:
-    """``booted``: of what ``ask_boot`` printed, when nodes booted, given what was heard of them."""
+    """``booted``: of what ``ask_boot`` printed, when nodes booted, given what was heard of them.
+
+    ``asides``: of what ``ask_aside`` printed, for which reasons of ours nodes stand aside; where nothing is to be
+    asked, ``nodes_of`` tells. ``suspects``: whether it can set nodes aside at all.
+    """
 
     name: EngineName
     ask: tuple[str, ...]
@@ -24,6 +28,9 @@ class FleetEngine:
     booted: Callable[[str, FleetVerdict], dict[str, int]]
     commands: Callable[[EngineCall], Iterator[list[str]]]
     settings: tuple[str, ...]
+    suspects: bool = True
+    ask_aside: tuple[str, ...] = ()
+    asides: Callable[[str], dict[str, tuple[str, ...]]] = lambda _: {}
 
 
 SLURM = FleetEngine(
@@ -34,6 +41,8 @@ SLURM = FleetEngine(
     lambda text, found: slurm.boots_of(text),
     slurm.commands,
     ("SLURM_CONF",),
+    ask_aside=slurm.ASK_ASIDE,
+    asides=slurm.asides,
 )
 KUBERNETES = FleetEngine(
     "k8s",
@@ -44,5 +53,5 @@ KUBERNETES = FleetEngine(
     kubernetes.commands,
     ("KUBECONFIG",),
 )
-FLUX = FleetEngine("flux", flux.ASK_NODES, flux.nodes_of, flux.ask_boot, flux.booted, flux.commands, ())
+FLUX = FleetEngine("flux", flux.ASK_NODES, flux.nodes_of, flux.ask_boot, flux.booted, flux.commands, (), False)
 ENGINES: dict[EngineName, FleetEngine] = {one.name: one for one in (SLURM, KUBERNETES, FLUX)}

@@ -1,6 +1,7 @@
 """Kubernetes: what it says of its nodes, and the taints that keep new pods off. Pure: texts in, argument lists out.
 
-A node is taken out by a taint of ours alone, which says why; running pods stay, as with NoSchedule they do. It is not
+A node is taken out by a taint of ours alone, which says why; running pods stay, as with NoSchedule they do. A suspect
+has a taint of another key, which pods that test it tolerate. It is not
 cordoned: a node has one cordon, whoever made it, and taking ours back would take back somebody else's. Forms: the help
 of kubectl 1.32 (get, taint), https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration (read
 2026-11-24). A node has GPUs if a device plugin ever named some, also while none of them is sound.
@@ -10,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocdoctor.fleet.acting import PREFIX, EngineCall, EngineNode
+from rocdoctor.fleet.acting import EngineCall, EngineNode, label_of, reason_in
 from rocdoctor.fleet.boot import boot_name
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.model.lazy_re import regex
 
-TAINT = "rocdoctor/drain"
+TAINT, SUSPECT = "rocdoctor/drain", "rocdoctor/suspect"
 _EFFECT = "NoSchedule"
 _LIMIT = "--request-timeout=50s"
 _READY = '{{range .status.conditions}}{{if eq .type "Ready"}}{{.status}}{{end}}{{end}}'
@@ -29,8 +30,6 @@ ASK_NODES = (
 _BOOTS = '{{range .items}}{{.metadata.name}}|{{.status.nodeInfo.bootID}}{{"\\n"}}{{end}}'
 _MOST_IN_CALL = 1000
 _NODE = regex(r"[a-z0-9][a-z0-9.-]{0,252}")
-_VALUE = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
-_REASON = regex(r"([A-Za-z0-9._-]{1,40}) \[([a-z]{1,12})\] (\d{8}T\d{4}Z)")
 _VENDORS = ("amd.com/", "nvidia.com/")
 
 
@@ -46,26 +45,16 @@ def nodes_of(text: str) -> list[EngineNode]:
         reason = _reason_of(ours) if ours else "cordoned" if cordoned == "true" else ""
         out = bool(ours) or cordoned == "true" or ready != "True"
         gpus = any(one.startswith(_VENDORS) for one in resources.split(","))
-        found.setdefault(name, EngineNode(name, out, reason, gpus))
+        apart = tuple(_reason_of([one], SUSPECT) for one in taints.split(",") if one.startswith(f"{SUSPECT}="))
+        found.setdefault(name, EngineNode(name, out, reason, gpus, apart))
     return list(found.values())
 
 
-def _reason_of(taints: list[str]) -> str:
+def _reason_of(taints: list[str], key: str = TAINT) -> str:
     """The reason that our taint stands for; what we would not have written comes as it is."""
-    value, _, effect = taints[0].removeprefix(f"{TAINT}=").partition(":")
-    words = value.rsplit(".", 2)
-    if len(taints) == 1 and effect == _EFFECT and len(words) == 3:
-        reason = f"{PREFIX}{words[0]} [{words[1]}] {words[2]}"
-        if _value_of(reason) == value:
-            return reason
-    return ", ".join(taints)
-
-
-def _value_of(reason: str) -> str:
-    """A reason in the signs that the value of a taint may have; "" if it is none of ours."""
-    found = _REASON.fullmatch(reason.removeprefix(PREFIX))
-    value = ".".join(found.groups()) if found else ""
-    return value if _VALUE.fullmatch(value) else ""
+    value, _, effect = taints[0].removeprefix(f"{key}=").partition(":")
+    ours = reason_in(value) if len(taints) == 1 and effect == _EFFECT else ""
+    return ours or ", ".join(taints)
 
 
 def ask_boot(nodes: tuple[str, ...]) -> list[str]:
@@ -89,11 +78,12 @@ def booted(text: str, found: FleetVerdict) -> dict[str, int]:
 
 def commands(call: EngineCall) -> Iterator[list[str]]:
     """The calls of kubectl, many nodes to a call."""
-    taint = f"{TAINT}:{_EFFECT}-"
-    if call.action == "drain":
-        value = _value_of(call.reason)
+    key = TAINT if call.action in ("drain", "resume") else SUSPECT
+    taint = f"{key}:{_EFFECT}-"
+    if call.action in ("drain", "aside"):
+        value = label_of(call.reason)
         if not value:
             raise ValueError(f"not a reason of ours: {call.reason!r}")
-        taint = f"{TAINT}={value}:{_EFFECT}"
+        taint = f"{key}={value}:{_EFFECT}"
     for first in range(0, len(call.nodes), _MOST_IN_CALL):
         yield ["kubectl", "taint", "nodes", *call.nodes[first : first + _MOST_IN_CALL], taint, _LIMIT]

@@ -1,4 +1,8 @@
-"""Slurm: what it says of its nodes, and the calls that drain and resume them. Pure: texts in, argument lists out."""
+"""Slurm: what it says of its nodes, and the calls that drain and resume them. Pure: texts in, argument lists out.
+
+Suspects stand in a reservation for each reason, whose name says it: running jobs go on, and only root starts new ones
+there. Forms: scontrol(1) of Debian 12, SchedMD/slurm src/api/reservation_info.c (read 2026-11-29).
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,16 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from rocdoctor.fleet.acting import EngineCall, EngineNode
-from rocdoctor.fleet.node_names import folded
+from rocdoctor.fleet.acting import EngineCall, EngineNode, label_of, reason_in
+from rocdoctor.fleet.node_names import folded, unfolded
 from rocdoctor.fleet.read_record import NODE
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.listings.slurm_nodes import STATES
 
 # %E is the reason, which may hold any sign, so it stands last (sinfo(1), --format).
 ASK_NODES = ("sinfo", "--all", "--Node", "--noheader", "--format=%N|%T|%G|%E")
+ASK_ASIDE = ("scontrol", "--oneliner", "show", "reservation")
+_RESERVED = regex(r"ReservationName=rocdoctor-([A-Za-z0-9._-]{1,63}) .{0,200}? Nodes=(\S{1,100000}) NodeCnt=")
 _MOST_IN_CALL = 1000
 _NAMED = regex(r"NodeName=([A-Za-z0-9._-]{1,255})\s")
 _BOOT = regex(r"\sBootTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s")
@@ -59,11 +65,40 @@ def boots_of(text: str) -> dict[str, int]:
     return found
 
 
+def asides(text: str) -> dict[str, tuple[str, ...]]:
+    """For which reasons of ours nodes stand in reservations, by ``ASK_ASIDE``; those of others are passed over."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.split("\n"):
+        parts = _RESERVED.match(line)
+        reason = reason_in(parts[1]) if parts is not None else ""
+        if parts is None or not reason:
+            continue
+        with contextlib.suppress(ValueError):
+            for name in unfolded(parts[2]):
+                found[name] = (*found.get(name, ()), reason)
+    return found
+
+
 def commands(call: EngineCall) -> Iterator[list[str]]:
     """The calls of scontrol, few nodes to a call as it takes; the reason is one word of the argument list."""
+    if call.action in ("aside", "return"):
+        yield _reservation(call)
+        return
     for first in range(0, len(call.nodes), _MOST_IN_CALL):
         names = folded(call.nodes[first : first + _MOST_IN_CALL])
         if call.action == "drain":
             yield ["scontrol", "update", f"NodeName={names}", "State=DRAIN", f"Reason={call.reason}"]
         else:
             yield ["scontrol", "update", f"NodeName={names}", "State=RESUME"]
+
+
+def _reservation(call: EngineCall) -> list[str]:
+    label = label_of(call.reason)
+    if not label:
+        raise ValueError(f"not a reason of ours: {call.reason!r}")
+    name = f"ReservationName=rocdoctor-{label}"
+    if call.action == "return":
+        # One without nodes cannot be, and where the last one goes it goes too.
+        return ["scontrol", "update", name, f"Nodes={folded(call.left)}"] if call.left else ["scontrol", "delete", name]
+    how = ("StartTime=now", "Duration=UNLIMITED", "Flags=MAINT,IGNORE_JOBS", "Users=root")
+    return ["scontrol", "create", name, *how, f"Nodes={folded(call.nodes)}"]

@@ -9,7 +9,7 @@ from typing import Literal
 from rocdoctor.fleet.classes import ORDER, NodeClass
 
 Proposal = Literal["none", "test", "drain"]
-"""drain: let jobs end and start none. test: take it aside for a longer test, which `apply` does not do."""
+"""drain: let jobs end and start none. test: take it aside for a longer test, as `apply --suspects` does."""
 
 
 @dataclass(frozen=True, slots=True)

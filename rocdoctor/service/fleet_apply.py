@@ -8,9 +8,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, plan, undone
+from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, EngineNode, plan, undone
 from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
@@ -66,11 +67,13 @@ class Acting:
         """What would be done; asks and changes nothing. Raises UsageError, also for a round that is too old."""
         if now - found.at > _OLDEST_S:
             raise UsageError(f"the last round is {duration(now - found.at)} old: run fleet tick with new records first")
-        engine = self.on.nodes_of(self._asked(list(self.on.ask)))
+        if limits.suspects and not self.on.suspects:
+            raise UsageError(f"{self.on.name} cannot set suspects aside: leave out --suspects")
+        journal = self.journal()
+        engine = self._nodes(journal)
         if not engine:
             raise UsageError(f"{self.on.name}: {self.on.ask[0]} named no node")
-        journal = self.journal()
-        out = {one.name for one in engine if one.out}
+        out = {one.name for one in engine if one.out or one.aside}
         mine = tuple(sorted(out & {one.node for one in journal}))
         boots = self.on.booted(self._asked(self.on.ask_boot(mine)), found) if mine else {}
         return plan(found, engine, journal, limits, now, boots)
@@ -82,13 +85,21 @@ class Acting:
             chosen = self.planned(found, limits, at)
             return chosen, self._done(chosen.calls, at)
 
-    def undo(self, do: bool = True) -> tuple[EngineCall | None, list[str]]:
-        """Bring back what the last apply drained, as far as its reasons are still ours; (the call, what failed)."""
+    def undo(self, do: bool = True) -> tuple[list[EngineCall], list[str]]:
+        """Bring back what the last apply took out, as far as its reasons are still ours; (the calls, what failed)."""
         with self._locked():
             journal = self.journal()
-            last = [one for one in journal if one.at == max(each.at for each in journal)]
-            call = undone(last, self.on.nodes_of(self._asked(list(self.on.ask))))
-            return call, self._done([call] if call is not None and do else [], int(time.time()))
+            latest = max((one.at for one in journal), default=0)
+            calls = undone([one for one in journal if one.at == latest], self._nodes(journal))
+            return calls, self._done(calls if do else [], int(time.time()))
+
+    def _nodes(self, journal: Sequence[Drained]) -> list[EngineNode]:
+        """What the engine says of its nodes, also of those that were set aside if any ever was."""
+        engine = self.on.nodes_of(self._asked(list(self.on.ask)))
+        if not self.on.ask_aside or not any(one.aside for one in journal):
+            return engine
+        apart = self.on.asides(self._asked(list(self.on.ask_aside)))
+        return [replace(one, aside=apart.get(one.name, ())) for one in engine]
 
     def journal(self) -> list[Drained]:
         """Our drains, in order. A line that was cut in the middle of its writing is none."""
@@ -104,8 +115,9 @@ class Acting:
         for line in text.splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 one = json.loads(line)
-                if one["action"] == "drain":
-                    found += [Drained(str(node), str(one["reason"]), int(one["at"])) for node in one["nodes"]]
+                action, reason, at = one["action"], str(one["reason"]), int(one["at"])
+                if action in ("drain", "aside"):
+                    found += [Drained(str(node), reason, at, action == "aside") for node in one["nodes"]]
         return found
 
     def _done(self, calls: Sequence[EngineCall], at: int) -> list[str]:

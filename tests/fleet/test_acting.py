@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.fleet.acting import ActionLimits, Drained, EngineCall, EngineNode, plan, undone
-from rocdoctor.fleet.slurm import boots_of, commands, nodes_of
+from rocdoctor.fleet.slurm import asides, boots_of, commands, nodes_of
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
 from rocdoctor.host.base import Answer
 from rocdoctor.service.errors import UsageError
@@ -22,11 +23,15 @@ from tests.examples import examples
 from tests.fleet.kit import NOW
 
 _BAD = Reason("certain", "ras-uncorrectable", "", 2, "Errors.", 2, 2, True)
+_SLOW = Reason("slow", "fleet-figure-slow.matmul_bf16_tflops", "", 2, "10 % below its neighbours.", 3, 3, True)
 _NAMES = [f"n{n:02d}" for n in range(40)]
 
 
-def _verdict(*bad: str, heard: int = NOW, kinds: dict[str, str] | None = None) -> FleetVerdict:
-    nodes = tuple(NodeVerdict(name, "k", (_BAD,), heard) for name in bad)
+def _verdict(
+    *bad: str, heard: int = NOW, kinds: dict[str, str] | None = None, slow: Iterable[str] = ()
+) -> FleetVerdict:
+    sick = [NodeVerdict(name, "k", (_BAD,), heard) for name in bad]
+    nodes = (*sick, *(NodeVerdict(name, "k", (_SLOW,), heard) for name in slow if name not in bad))
     known = kinds or dict.fromkeys(_NAMES, "k")
     return FleetVerdict(NOW, 40, 40, nodes, (), (), dict.fromkeys(_NAMES, heard), known)
 
@@ -111,9 +116,58 @@ def test_a_release_goes_through_where_drains_are_held() -> None:
     assert [one.action for one in full.calls] == ["resume"]
 
 
+_ASIDE = "rocdoctor: fleet-figure-slow.matmul_bf16_tflops [slow] 20261124T1340Z"
+
+
+def test_suspects_are_set_aside_only_where_asked_and_in_half_of_the_room() -> None:
+    found = _verdict("n05", slow=("n11", "n12", "n13", "n14"))
+    limits = ActionLimits(share=0.15, rate=1.0)  # six of forty
+    assert [one.action for one in plan(found, _engine(), [], limits, NOW).calls] == ["drain"]
+    done = plan(found, _engine(), [], replace(limits, suspects=True), NOW)
+    assert [(one.action, one.nodes) for one in done.calls] == [("drain", ("n05",)), ("aside", ("n11", "n12", "n13"))]
+    assert done.calls[1].reason == _ASIDE
+    assert done.held == (("n14", "at most 3 suspects may be aside at once: half of --share, --most"),)
+    out = _engine(n11="dimm, Ann")  # five of thirty-nine
+    assert plan(found, out, [], replace(limits, suspects=True), NOW).calls[1].nodes == ("n12", "n13")
+
+
+def _engine_aside(*names: str, **out: str) -> list[EngineNode]:
+    return [replace(one, aside=(_ASIDE,)) if one.name in names else one for one in _engine(**out)]
+
+
+def test_a_suspect_counts_in_every_bound_and_may_still_be_drained() -> None:
+    journal = [Drained("n11", _ASIDE, NOW - 5000, True)]
+    limits = ActionLimits(most=1, share=1.0, rate=1.0)
+    assert plan(_verdict("n05", slow=["n11"]), _engine_aside("n11"), journal, limits, NOW).calls == ()
+    calls = plan(_verdict("n11"), _engine_aside("n11"), journal, limits, NOW).calls
+    assert [(one.action, one.nodes) for one in calls] == [("drain", ("n11",))], "it takes no more room"
+    floor = ActionLimits(share=1.0, rate=1.0, floor=39)
+    assert plan(_verdict("n05", slow=["n11"]), _engine_aside("n11"), journal, floor, NOW).calls == ()
+    assert plan(_verdict("n05", slow=["n11"]), _engine_aside(), journal, floor, NOW).calls != ()
+
+
+def test_a_suspect_comes_back_by_a_record_and_leaves_the_others_aside() -> None:
+    journal = [Drained(name, _ASIDE, NOW - 5000, True) for name in ("n11", "n12")]
+    engine = _engine_aside("n11", "n12", "n30")
+    boots = dict.fromkeys(_NAMES, NOW - 6000)
+
+    def back(found: FleetVerdict, nodes: list[EngineNode] = engine) -> list[EngineCall]:
+        return list(plan(found, nodes, journal, _WIDE, NOW, boots).calls)
+
+    assert back(_verdict(slow=["n12"])) == [EngineCall("return", ("n11",), _ASIDE, ("n12", "n30"))]
+    assert back(_verdict(slow=["n11", "n12"])) == []
+    assert back(_verdict(heard=NOW - 5500)) == [], "the record is older"
+    assert back(_verdict(slow=["n12"]), _engine_aside("n30")) == [], "somebody has brought it back"
+    theirs = [replace(one, aside=("rocdoctor/suspect=ann",)) if one.aside else one for one in engine]
+    assert back(_verdict(slow=["n12"]), theirs) == [], "it stands aside for another reason"
+    assert undone(journal[:1], engine) == [EngineCall("return", ("n11",), _ASIDE, ("n12", "n30"))]
+    assert undone([replace(journal[0], aside=False)], engine) == []
+
+
 _EVENTS = st.lists(
     st.tuples(
-        st.sampled_from(["bad", "well", "apply", "again", "edit", "foreign", "jump", "undo"]), st.integers(0, 39)
+        st.sampled_from(["bad", "slow", "well", "apply", "again", "edit", "foreign", "jump", "undo"]),
+        st.integers(0, 39),
     ),
     min_size=5,
     max_size=60,
@@ -124,42 +178,58 @@ _EVENTS = st.lists(
 @examples(2)
 def test_no_order_of_events_passes_a_bound(events: list[tuple[str, int]], share: float, most: int, floor: int) -> None:
     """A scheduler in little: verdicts change, people drain and edit reasons, clocks jump, apply runs when it will."""
-    limits = ActionLimits(share, most, floor, rate=1.0)
-    slurm = dict.fromkeys(_NAMES, "")
+    limits = ActionLimits(share, most, floor, rate=1.0, suspects=True)
+    slurm, apart = dict.fromkeys(_NAMES, ""), dict[str, str]()
     journal: list[Drained] = []
     bad: dict[str, None] = {}
+    slow: dict[str, None] = {}
     now, foreign = NOW, set[str]()
     for event, number in events:
         name = _NAMES[number]
         now += 60
         if event == "bad":
             bad[name] = None
+        elif event == "slow":
+            slow[name] = None
         elif event == "well":
             bad.pop(name, None)
+            slow.pop(name, None)
         elif event == "edit" and slurm[name]:
             slurm[name] += " (Ann)"
             foreign.add(name)
+        elif event == "edit":
+            apart.pop(name, None)
         elif event == "foreign" and not slurm[name]:
             slurm[name] = "rocdoctor: looks like ours"
             foreign.add(name)
         elif event == "jump":
             now += random.Random(number).choice((-7200, 7200, 86400))
         elif event in ("apply", "again", "undo"):
-            engine = [EngineNode(one, bool(reason), reason, True) for one, reason in slurm.items()]
-            found = plan(_verdict(*bad, heard=now), engine, journal, limits, now, dict.fromkeys(_NAMES, 0))
-            call = undone(journal, engine) if event == "undo" else None
-            calls = [call] if call is not None else [] if event == "undo" else list(found.calls)
-            serving = sum(not reason for reason in slurm.values())
+            engine = [
+                EngineNode(one, bool(reason), reason, True, (apart[one],) if one in apart else ())
+                for one, reason in slurm.items()
+            ]
+            found = plan(_verdict(*bad, heard=now, slow=slow), engine, journal, limits, now, dict.fromkeys(_NAMES, 0))
+            calls = undone(journal, engine) if event == "undo" else list(found.calls)
+            serving = sum(not reason and one not in apart for one, reason in slurm.items())
             for one in calls:
-                assert not foreign & set(one.nodes)
+                assert one.action == "return" or not foreign & set(one.nodes)
                 for node in one.nodes:
-                    slurm[node] = one.reason
-                    if one.action == "drain":
-                        journal.append(Drained(node, one.reason, now))
-            ours = {one.node for one in journal if slurm[one.node] == one.reason}
-            if any(one.action == "drain" for one in calls):
-                assert len(ours) <= min(most, int(share * 40 + 1e-9))
-                assert sum(not reason for reason in slurm.values()) >= min(floor, serving)
+                    if one.action in ("drain", "resume"):
+                        slurm[node] = one.reason
+                    elif one.action == "aside":
+                        apart[node] = one.reason
+                    else:
+                        del apart[node]
+                    if one.action in ("drain", "aside"):
+                        journal.append(Drained(node, one.reason, now, one.action == "aside"))
+            ours = {one.node for one in journal if slurm[one.node] == one.reason} | set(apart)
+            if any(one.action in ("drain", "aside") for one in calls):
+                cap = min(most, int(share * 40 + 1e-9))
+                assert len(ours) <= cap
+                assert sum(not reason and one not in apart for one, reason in slurm.items()) >= min(floor, serving)
+            if any(one.action == "aside" for one in calls):
+                assert len(apart) <= cap // 2
 
 
 # -- Slurm's words
@@ -184,6 +254,38 @@ def test_boots_are_read() -> None:
     line = "NodeName=n01 Arch=x86_64 State=DRAIN BootTime=2026-11-24T10:00:00 SlurmdStartTime=2026-11-24T10:01:00 \n"
     assert list(boots_of(line)) == ["n01"]
     assert boots_of("NodeName=n01 BootTime=None Reason=BootTime=2026\n") == {}
+
+
+def test_a_suspect_stands_in_a_reservation_that_says_why() -> None:
+    name = "ReservationName=rocdoctor-fleet-figure-slow.matmul_bf16_tflops.slow.20261124T1340Z"
+    (made,) = commands(EngineCall("aside", ("n01", "n02"), _ASIDE))
+    assert made[:3] == ["scontrol", "create", name]
+    assert made[3:] == [
+        *("StartTime=now", "Duration=UNLIMITED", "Flags=MAINT,IGNORE_JOBS", "Users=root"),
+        "Nodes=n[01-02]",
+    ]
+    assert list(commands(EngineCall("return", ("n01",), _ASIDE, ("n02",)))) == [
+        ["scontrol", "update", name, "Nodes=n02"]
+    ]
+    assert list(commands(EngineCall("return", ("n01", "n02"), _ASIDE))) == [["scontrol", "delete", name]]
+    with pytest.raises(ValueError, match="not a reason"):
+        list(commands(EngineCall("return", ("n01",), "maintenance")))
+
+
+def test_reservations_are_read() -> None:
+    """Only those whose name is one that we would have given; forms of Slurm 22.05 (scontrol --oneliner)."""
+    rest = "StartTime=2026-11-24T13:40:00 EndTime=2027-11-24T13:40:00 Duration=365-00:00:00 "
+    label = "fleet-many-spells.lemon.20261124T1340Z"
+    lines = [
+        f"ReservationName=rocdoctor-{label} {rest}Nodes=n[01-02],n07 NodeCnt=3 CoreCnt=24 Users=root State=ACTIVE",
+        f"ReservationName=rocdoctor-ann {rest}Nodes=n03 NodeCnt=1 CoreCnt=8",
+        f"ReservationName=maint {rest}Nodes=n04 NodeCnt=1 Comment=ReservationName=rocdoctor-{label}",
+        f"ReservationName=rocdoctor-{label} {rest}Nodes=n[01 NodeCnt=1",
+        f"ReservationName=rocdoctor-{label} {rest}Nodes= NodeCnt=0",
+        "No reservations in the system",
+    ]
+    why = ("rocdoctor: fleet-many-spells [lemon] 20261124T1340Z",)
+    assert asides("\n".join(lines)) == {"n01": why, "n02": why, "n07": why}
 
 
 def test_five_hundred_nodes_are_one_call() -> None:
@@ -229,7 +331,7 @@ def test_apply_does_what_it_planned_and_writes_it_down_first(tmp_path: Path) -> 
     assert slurm.nodes["n05"] == planned.calls[0].reason
     assert acting.journal() == [Drained("n05", planned.calls[0].reason, NOW)]
     assert acting.apply(_verdict("n05"), ActionLimits(), NOW + 60)[0].calls == ()
-    assert acting.undo()[0] == EngineCall("resume", ("n05",), "")
+    assert acting.undo()[0] == [EngineCall("resume", ("n05",), "")]
     assert slurm.nodes["n05"] == ""
 
 

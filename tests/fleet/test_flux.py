@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from rocdoctor.fleet.acting import PREFIX, ActionLimits, EngineCall, EngineNode
 from rocdoctor.fleet.engines import FLUX
 from rocdoctor.fleet.flux import commands, nodes_of
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
 from rocdoctor.host.base import Answer
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.fleet_apply import Acting
 from tests.fleet.kit import NOW
 
@@ -83,5 +87,10 @@ def test_a_bad_node_is_drained_and_comes_back_by_undo_alone(tmp_path: Path) -> N
     later, _ = acting.apply(_verdict(), _WIDE, NOW + 900)
     assert later.calls == (), "Flux does not tell in which boot a node is, so no record brings it back"
     call, failed = acting.undo()
-    assert (call, failed) == (EngineCall("resume", ("n03",), ""), [])
+    assert (call, failed) == ([EngineCall("resume", ("n03",), "")], [])
     assert list(flux.drained) == ["n07"]
+
+
+def test_flux_has_nothing_to_set_a_suspect_aside_with(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="leave out --suspects"):
+        Acting(tmp_path, _Flux(), FLUX).apply(_verdict("n03"), replace(_WIDE, suspects=True), NOW)

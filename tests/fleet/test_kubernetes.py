@@ -55,6 +55,18 @@ def test_a_reason_comes_back_word_for_word_whatever_drains() -> None:
         next(commands(EngineCall("drain", ("n01",), "rocdoctor: x; reboot [certain] 20261124T1340Z")))
 
 
+def test_a_suspect_has_a_taint_of_its_own() -> None:
+    reason = "rocdoctor: fleet-many-spells [lemon] 20261124T1340Z"
+    (argv,) = commands(EngineCall("aside", ("n01", "n02"), reason))
+    assert argv[3:6] == ["n01", "n02", "rocdoctor/suspect=fleet-many-spells.lemon.20261124T1340Z:NoSchedule"]
+    (said,) = nodes_of(f"n01|<no value>|True|{argv[5]},|amd.com/gpu,")
+    assert said == EngineNode("n01", False, "", True, (reason,))
+    (back,) = commands(EngineCall("return", ("n01",), reason, ("n02",)))
+    assert back[3:5] == ["n01", "rocdoctor/suspect:NoSchedule-"]
+    theirs = nodes_of("n01|<no value>|True|rocdoctor/suspect=ann:NoSchedule,|amd.com/gpu,")[0]
+    assert theirs.aside == ("rocdoctor/suspect=ann:NoSchedule",), "no reason of ours, so it never comes back by us"
+
+
 def test_what_a_node_says_of_itself() -> None:
     rows = {
         "n1|<no value>|True||cpu,amd.com/gpu,": EngineNode("n1", False, "", True),
@@ -198,12 +210,29 @@ def test_kubectl_taints_and_takes_back_what_is_ours(tmp_path: Path, cluster: _Cl
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_sets_a_suspect_aside_and_brings_it_back(tmp_path: Path, cluster: _Cluster) -> None:
+    acting = Acting(tmp_path, _Kubectl(tmp_path, cluster), KUBERNETES)
+    lemon = replace(_BAD, node_class="lemon", check="fleet-many-spells")
+    found = replace(_verdict(), nodes=(NodeVerdict("n05", "k", (lemon,), NOW),))
+    done, failed = acting.apply(found, replace(_WIDE, suspects=True), NOW)
+    assert ([one.action for one in done.calls], failed) == (["aside"], [])
+    ours = {"key": "rocdoctor/suspect", "value": "fleet-many-spells.lemon.20261124T1340Z", "effect": "NoSchedule"}
+    assert cluster.taints["n05"] == [ours]
+    assert acting.apply(found, _WIDE, NOW + 60)[0].calls == ()
+    back, failed = acting.apply(_verdict(heard=NOW + 90), _WIDE, NOW + 120)
+    assert ([one.action for one in back.calls], failed, cluster.taints["n05"]) == (["return"], [], [])
+    acting.apply(replace(found, at=NOW + 180), replace(_WIDE, suspects=True), NOW + 180)
+    assert cluster.taints["n05"] != []
+    assert ([one.action for one in acting.undo()[0]], cluster.taints["n05"]) == (["return"], [])
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_undo_leaves_a_taint_that_somebody_changed(tmp_path: Path, cluster: _Cluster) -> None:
     acting = Acting(tmp_path, _Kubectl(tmp_path, cluster), KUBERNETES)
     acting.apply(_verdict("n05", "n07"), _WIDE, NOW)
     cluster.taints["n07"] = [{**cluster.taints["n07"][0], "value": "ann-looks-at-it"}]
     assert acting.planned(_verdict(), _WIDE, NOW).foreign == ("n07",)
-    assert acting.undo() == (EngineCall("resume", ("n05",), ""), [])
+    assert acting.undo() == ([EngineCall("resume", ("n05",), "")], [])
     assert cluster.taints["n05"] == []
     assert cluster.taints["n07"][0]["value"] == "ann-looks-at-it"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.fleet.acting import ActionLimits
+from rocdoctor.fleet.acting import ActionLimits, EngineCall, label_of, reason_of
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
 from rocdoctor.host.base import Answer
 from rocdoctor.service.fleet_apply import Acting
@@ -82,7 +82,7 @@ def test_a_reason_that_somebody_changed_is_theirs(slurm: Cluster, tmp_path: Path
     late = replace(_verdict(), heard=dict.fromkeys(("n0", "n1"), int(time.time()) + 1))
     found, _ = acting.apply(late, limits)
     assert (found.calls, found.foreign) == ((), ("n1",))
-    assert acting.undo()[0] is None
+    assert acting.undo()[0] == []
     engine(["scontrol", "update", "NodeName=n1", "State=RESUME"])
 
 
@@ -101,6 +101,41 @@ def test_a_job_that_runs_ends_by_itself(slurm: Cluster, tmp_path: Path) -> None:
         job.wait()
     assert engine.state("n1").startswith("drained")
     assert acting.undo()[1] == []
+
+
+def test_a_suspect_stands_in_a_reservation_until_a_record_speaks_for_it(slurm: Cluster, tmp_path: Path) -> None:
+    """A job that runs goes on, others start elsewhere or in the reservation; of two suspects one comes back."""
+    engine = _Engine(slurm)
+    acting = Acting(tmp_path, engine)
+    limits = ActionLimits(share=1.0, rate=1.0, suspects=True)
+    lemon = Reason("lemon", "fleet-many-spells", "", None, "8 spells.", 8, 8, True)
+    found = replace(_verdict(), nodes=(NodeVerdict("n1", "k", (lemon,), int(time.time())),))
+    job = subprocess.Popen(slurm.inside(0, "srun", "-w", "n1", "-N", "1", "sleep", "8"), env=slurm.environment())
+    try:
+        assert until(lambda: engine.state("n1").startswith(("alloc", "mix")))
+        done, failed = acting.apply(found, limits)
+        assert ([one.action for one in done.calls], failed) == (["aside"], [])
+        assert acting.apply(found, limits)[0].calls == ()
+        assert job.wait(60) == 0
+    finally:
+        job.kill()
+        job.wait()
+    name = f"rocdoctor-{label_of(done.calls[0].reason)}"
+    assert engine(["srun", "--immediate=2", "-w", "n1", "true"]).exit_code != 0
+    assert engine(["srun", "--immediate=20", "-w", "n1", f"--reservation={name}", "true"]).exit_code == 0
+    assert engine(["srun", "--immediate=20", "-w", "n0", "true"]).exit_code == 0
+    late = replace(_verdict(), heard=dict.fromkeys(("n0", "n1"), int(time.time()) + 1))
+    back, failed = acting.apply(late, limits)
+    assert ([one.action for one in back.calls], failed) == (["return"], [])
+    assert engine(["srun", "--immediate=20", "-w", "n1", "true"]).exit_code == 0
+    assert name not in engine(["scontrol", "show", "reservation"]).text
+    both = replace(found, nodes=tuple(replace(found.nodes[0], node=name) for name in ("n0", "n1")))
+    acting.folder.joinpath("actions.jsonl").unlink()
+    call = EngineCall("aside", ("n0", "n1"), reason_of(both.nodes[0], int(time.time()) - 3600))
+    assert acting._done([call], int(time.time())) == []
+    back, failed = acting.apply(replace(late, nodes=(both.nodes[1],)), ActionLimits())
+    assert ([(one.nodes, one.left) for one in back.calls], failed) == ([(("n0",), ("n1",))], [])
+    assert (acting.undo()[1], engine(["scontrol", "show", "reservation"]).text[:15]) == ([], "No reservations")
 
 
 def test_nodes_are_asked_by_srun(slurm: Cluster, tmp_path: Path) -> None:

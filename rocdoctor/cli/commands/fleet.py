@@ -50,6 +50,7 @@ class Options(NetOptions):
     most: int | None = None
     floor: int = 0
     rate: float = 2.0
+    suspects: bool = False
     records: str = _RECORDS
     program: str | None = None
     key: str | None = None
@@ -97,12 +98,14 @@ def arguments(parser: ArgumentParser) -> None:
     add(
         "--undo",
         action="store_true",
-        help="apply: undrain what the last apply drained, if the reason is still ours",
+        help="apply: undo the last apply where the reasons are still ours",
     )
     add("--share", type=percent, metavar="PERCENT", help="apply: most nodes that rocdoctor may keep drained (5)")
     add("--most", type=int, metavar="N", help="apply: the same as a number")
     add("--floor", type=int, metavar="N", help="apply: nodes that must stay in service (0)")
     add("--rate", type=percent, metavar="PERCENT", help="apply: most nodes to drain within an hour (2)")
+    told = "apply: also set aside nodes to test, in a reservation of Slurm or by a taint of Kubernetes"
+    add("--suspects", action="store_true", help=told)
     add("--records", metavar="DIR", help=f"emit: folder that all nodes write to ({_RECORDS})")
     add(
         "--program",
@@ -346,11 +349,11 @@ def _apply(options: Options, found: FleetVerdict | None) -> int:
     if engine is None:
         raise UsageError(f"apply takes --on {' or '.join(get_args(EngineName))}")
     acting = Acting(Path(str(options.store)), on=ENGINES[engine])
-    limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100)
+    limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100, options.suspects)
     failed: list[str] = []
     if found is None:
-        call, failed = acting.undo(do=options.yes)
-        calls, said = [call] if call is not None else [], []
+        calls, failed = acting.undo(do=options.yes)
+        said = list[str]()
     else:
         if options.yes:
             plan, failed = acting.apply(found, limits)

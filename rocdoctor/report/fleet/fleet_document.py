@@ -122,12 +122,12 @@ def words_of(reason: Reason) -> str:
 
 def action_lines(plan: ActionPlan) -> list[str]:
     """What is held back and why, and whom others have drained, in lines."""
-    found = [f"nodes that rocdoctor keeps drained: {plan.ours} before this, at most {plan.cap}"]
+    found = [f"nodes that rocdoctor keeps drained or aside: {plan.ours} before this, at most {plan.cap}"]
     reasons: dict[str, list[str]] = {}
     for node, why_not in plan.held:
         reasons.setdefault(why_not, []).append(node)
     found += [
-        f"not drained yet, worst first ({why_not}): {', '.join(nodes[:_MOST_HELD])}{_rest(len(nodes))}"
+        f"still in service, worst first ({why_not}): {', '.join(nodes[:_MOST_HELD])}{_rest(len(nodes))}"
         for why_not, nodes in reasons.items()
     ]
     found += [f"drained by others, left alone: {folded(plan.foreign)}"] if plan.foreign else []
