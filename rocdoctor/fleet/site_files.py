@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rocdoctor.fleet.cluster_files import kubernetes_files, nfd_files
 from rocdoctor.fleet.dashboard import dashboard
 from rocdoctor.fleet.fetching import site_play
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import fits, shell
 from rocdoctor.train.emit.files import File
 
-SiteTarget = Literal["slurm", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana"]
+SiteTarget = Literal["slurm", "k8s", "nfd", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana"]
 _SLURM_PLACE, _NHC_PLACE, _NPD_PLACE = "/etc/slurm", "/etc/nhc", "/etc/node-problem-detector"
 # The first word of a unit's command is taken as it stands, and slurmd runs programs without a shell.
 _PLAIN_PATH = regex(r"/[A-Za-z0-9_./+-]{1,1000}")
@@ -33,10 +34,11 @@ class SiteError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SitePlaces:
-    """``program``: rocdoctor on the nodes; ``records``: the folder that all nodes write to."""
+    """``program``: rocdoctor on the nodes; ``records``: the folder that all nodes write to; ``image``: for pods."""
 
     program: str
     records: str
+    image: str = ""
 
 
 def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
@@ -49,6 +51,13 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
         return _slurm(places)
     if target in ("nhc", "npd"):
         return _gated(target, places)
+    if target == "k8s":
+        try:
+            return kubernetes_files(places.program, places.records, places.image)
+        except ValueError as error:
+            raise SiteError(str(error)) from None
+    if target == "nfd":
+        return nfd_files(places.program)
     if target == "ansible":
         return (File("rocdoctor-record.yml", site_play(places.program, places.records)),)
     if target == "grafana":

@@ -18,11 +18,13 @@ from rocdoctor.host.base import Answer
 from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.insight.texts.log_events import duration
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.service.errors import UsageError
 
 _LIMIT_S = 60.0
 _MOST_JOURNAL = 64 << 20
 _OLDEST_S = 3600
+_HOST, _PORT = regex(r"[A-Za-z0-9.:-]{1,255}"), regex(r"\d{1,5}")
 Run = Callable[[list[str]], Answer]
 """Runs a program of the engine and gives what it printed."""
 
@@ -41,6 +43,10 @@ def run_engine(argv: list[str]) -> Answer:
             if why := weak(os.path.abspath(path)) or named_code(os.path.abspath(path), weak_code):
                 return Answer(argv[0], "absent", note=f"${name}: {why}, and root runs no code of others")
         if value:
+            environment[name] = value
+    # By these kubectl in a pod finds the API server (client-go rest/config.go); neither is code.
+    for name, plain in (("KUBERNETES_SERVICE_HOST", _HOST), ("KUBERNETES_SERVICE_PORT", _PORT)):
+        if plain.fullmatch(value := os.environ.get(name, "")):
             environment[name] = value
     program = find_program(argv[0])
     if program is None:

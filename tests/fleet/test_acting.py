@@ -384,3 +384,14 @@ def test_root_takes_no_settings_of_an_engine_from_others(tmp_path: Path, monkeyp
         monkeypatch.setenv(name, str(own))
         assert run_engine(["true"]).note.startswith(f"${name}: {theirs} belongs to user 65534")
         monkeypatch.delenv(name)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the programs of others get their whole environment")
+def test_kubectl_in_a_pod_finds_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    for host, port, kept in (("10.0.0.1", "443", 2), ("fd00::1", "443", 2), ("a b", "443;id", 0)):
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+        lines = run_engine(["env"]).text.splitlines()
+        assert (
+            sum(one in (f"KUBERNETES_SERVICE_HOST={host}", f"KUBERNETES_SERVICE_PORT={port}") for one in lines) == kept
+        )

@@ -8,7 +8,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 import yaml
 
 from rocdoctor.cli.main import run
+from rocdoctor.fleet.cluster_files import kubernetes_files
 from rocdoctor.fleet.record import as_data
 from rocdoctor.fleet.site_files import SiteError, SitePlaces, site_files
 from rocdoctor.fleet.store import Batch, Store
@@ -46,9 +49,9 @@ def _program(tmp_path: Path, body: str) -> str:
 
 
 def test_scripts_are_sound_for_their_readers(tmp_path: Path) -> None:
-    folders = [_written(tmp_path, target, records="/all records") for target in ("slurm", "nhc", "npd")]
+    folders = [_written(tmp_path, target, records="/all records") for target in ("slurm", "nhc", "npd", "nfd")]
     scripts = sorted(str(one) for folder in folders for one in folder.glob("*.sh"))
-    assert len(scripts) == 4
+    assert len(scripts) == 5
     for script in scripts:
         assert _ran(["bash", "-n", script]).stderr == ""
         assert os.access(script, os.X_OK)
@@ -323,6 +326,137 @@ def _missing(wrote: Any, read: Any, at: str = "") -> list[str]:
     return [] if wrote == read else [at]
 
 
+_IMAGE = "registry.example:5000/gpu/rocdoctor:1.2"
+
+
+def _manifest(program: str = "/opt/roc/bin/rocdoctor", records: str = _HOSTILE) -> dict[str, dict[str, Any]]:
+    (file,) = kubernetes_files(program, records, _IMAGE)
+    return {one["kind"]: one for one in yaml.safe_load_all(file.text)}
+
+
+def _pod(kind: str, manifest: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    spec = manifest[kind]["spec"]
+    found: dict[str, Any] = (spec["jobTemplate"]["spec"] if kind == "CronJob" else spec)["template"]["spec"]
+    return found
+
+
+def _script(kind: str, manifest: dict[str, dict[str, Any]]) -> str:
+    """What the shell of a pod is given: Kubernetes makes $( of $$( and fills in $(NAME)."""
+    (pod,) = _pod(kind, manifest)["containers"]
+    (text,) = pod["args"]
+    assert pod["command"] == ["/bin/sh", "-c"]
+    assert not re.search(r"(?<!\$)\$\(", text)
+    return str(text).replace("$$(", "$(")
+
+
+def test_only_the_account_that_acts_has_a_right_and_only_three() -> None:
+    found = _manifest()
+    assert found["ClusterRole"]["rules"] == [
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]}
+    ]
+    account = found["ServiceAccount"]["metadata"]
+    assert found["ClusterRoleBinding"]["subjects"] == [{"kind": "ServiceAccount", **account}]
+    assert found["ClusterRoleBinding"]["roleRef"]["name"] == found["ClusterRole"]["metadata"]["name"]
+    assert _pod("CronJob", found)["serviceAccountName"] == account["name"]
+    assert _pod("DaemonSet", found)["automountServiceAccountToken"] is False
+    assert "serviceAccountName" not in _pod("DaemonSet", found)
+    for kind in ("DaemonSet", "CronJob"):
+        pod = _pod(kind, found)
+        assert [one["image"] for one in pod["containers"]] == [_IMAGE]
+        mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+        volumes = {one["name"]: one for one in pod["volumes"]}
+        assert mounts["records"] == volumes["records"]["hostPath"]["path"] == _HOSTILE
+        assert mounts.keys() == volumes.keys()
+    claim = found["PersistentVolumeClaim"]["metadata"]["name"]
+    assert {"name": "store", "persistentVolumeClaim": {"claimName": claim}} in _pod("CronJob", found)["volumes"]
+
+
+def test_a_pod_of_each_node_writes_whole_records(tmp_path: Path) -> None:
+    records, local = tmp_path / 'the "records" $(touch x) $(NODE_NAME)', tmp_path / "run"
+    records.mkdir()
+    local.mkdir()
+    (local / "n7.json").write_text("{}")
+    program = _program(tmp_path, 'echo "$@" > "$0.asked"; [ -z "$FAIL" ]')
+    script = _script("DaemonSet", _manifest(program, str(records))).replace("sleep 300 &", "exit 0")
+    script = script.replace("/run/rocdoctor", str(local))
+    assert _ran(["sh", "-c", script], NODE_NAME="n7", FAIL="1").returncode == 0
+    assert list(records.iterdir()) == [], "what was not recorded now is not sent"
+    assert _ran(["sh", "-c", script], NODE_NAME="n7").stderr == ""
+    assert [one.name for one in records.iterdir()] == ["n7.json"]
+    assert Path(f"{program}.asked").read_text() == f"record --out {local} --node n7 --quiet\n"
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_job_that_judges_only_prints_and_acts_on_no_round_that_failed(tmp_path: Path) -> None:
+    program = _program(tmp_path, 'echo "$@" >> "$0.asked"; [ "$2" = apply ] || exit "$STATUS"')
+    script, asked = _script("CronJob", _manifest(program, "/all records")), Path(f"{program}.asked")
+    for status, calls in (("0", 2), ("1", 2), ("2", 1)):
+        assert _ran(["sh", "-c", script], STATUS=status).returncode == (status == "2")
+        lines = asked.read_text().splitlines()
+        assert lines == ["fleet tick /store/fleet /all records", "fleet apply /store/fleet --on k8s"][:calls], status
+        asked.unlink()
+
+
+@pytest.mark.reader
+def test_the_schema_of_kubernetes_takes_the_manifest(tmp_path: Path) -> None:
+    program = str(reader("kubernetes").parent / "kubernetes-validate")
+    (file,) = kubernetes_files("/opt/roc/bin/rocdoctor", _HOSTILE, _IMAGE)
+    path = tmp_path / "fleet.yaml"
+    path.write_text(file.text)
+    done = _ran([program, "--strict", str(path)])
+    said = done.stdout + done.stderr
+    assert (done.returncode, said.count("passed for resource"), "WARN" in said) == (0, 7, False), said
+    for right, wrong in (
+        ("verbs:", "verb:"),
+        ("hostPID:", "hostPid:"),
+        ("concurrencyPolicy: Forbid", "concurrencyPolicies: Forbid"),
+        ("maxUnavailable: 10%", "maxUnavailable: [10]"),
+        ("    - operator:", "    - operators:"),
+        ("claimName:", "claim:"),
+    ):
+        assert right in file.text
+        path.write_text(file.text.replace(right, wrong))
+        assert _ran([program, "--strict", str(path)]).returncode != 0, wrong
+
+
+def test_a_node_is_labelled_by_what_the_gate_says(tmp_path: Path) -> None:
+    """Read as source/local/local.go of NFD reads: a directive holds for the lines after it; hidden files are none."""
+    features = tmp_path / "features.d"
+    features.mkdir()
+    (features / ".rocdoctor.new").symlink_to(tmp_path / "victim")
+    said = {"open: nothing certain": "open", "closed: gpu 2 is gone": "closed", "open (not known): x": "unknown"}
+    for number, (words, gate) in enumerate({**said, "Traceback: closed:": "unknown", "": "unknown"}.items()):
+        program = _program(tmp_path, f"echo '{words}'; exit 1")
+        script = _written(tmp_path / f"{number}", "nfd", program=program) / "rocdoctor-nfd.sh"
+        script.write_text(script.read_text().replace("/etc/kubernetes/node-feature-discovery", str(tmp_path)))
+        before = int(time.time())
+        assert _ran([str(script)]).returncode == 0
+        after = time.time()
+        directive, label = (features / "rocdoctor").read_text().splitlines()
+        name, _, stamp = directive.removeprefix("# +").partition("=")
+        ends = datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
+        assert (name, label) == ("expiry-time", f"rocdoctor/gate={gate}"), words
+        assert before + 900 <= ends <= after + 900
+        assert [one.name for one in features.iterdir()] == ["rocdoctor"]
+    assert not (tmp_path / "victim").exists()
+    (features / "rocdoctor").unlink()
+    features.rmdir()
+    assert _ran([str(script)]).returncode == 0, "a node without NFD is no failure"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_reads_what_labels_a_node_after_its_record(tmp_path: Path) -> None:
+    program = _program(tmp_path, "exit 0")
+    unit = _written(tmp_path, "systemd", program=program) / "rocdoctor-record.service"
+    labels = (_written(tmp_path, "nfd", program=program) / "rocdoctor-nfd.conf").read_text()
+    added = unit.with_name(f"{unit.name}.d") / "nfd.conf"
+    added.parent.mkdir()
+    added.write_text(labels)
+    assert _of_ours(_ran(["systemd-analyze", "verify", "--man=no", str(unit)]).stderr) == ""
+    added.write_text(labels.replace("ExecStartPost", "ExecStartPosts"))
+    assert "ExecStartPosts" in _of_ours(_ran(["systemd-analyze", "verify", "--man=no", str(unit)]).stderr)
+
+
 def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for places in (
         SitePlaces("rocdoctor", "/x"),
@@ -333,5 +467,8 @@ def test_a_place_that_no_quoting_brings_through_is_refused(capsys: pytest.Captur
     ):
         with pytest.raises(SiteError):
             site_files("slurm", places)
+    for image, records in (("", "/x"), ("a b", "/x"), (_IMAGE, "/a:b"), (_IMAGE, "/x\ny"), (_IMAGE, "x")):
+        with pytest.raises(SiteError):
+            site_files("k8s", SitePlaces("/r", records, image))
     assert run(["fleet", "emit", "pbs", "out"]) == 2
-    assert "slurm|ansible|nhc|npd|systemd|prometheus|grafana DIR" in capsys.readouterr().err
+    assert "slurm|k8s|nfd|ansible|nhc|npd|systemd|prometheus|grafana DIR" in capsys.readouterr().err

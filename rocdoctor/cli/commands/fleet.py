@@ -32,7 +32,7 @@ HELP: str = "which of many nodes to drain and why, judged from the records of al
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 Action = Literal["run", "tick", "ingest", "judge", "show", "why", "page", "metrics", "apply", "forget", "emit", "net"]
 _RECORDS = "/shared/records"
-_TARGETS = ("slurm", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana")
+_TARGETS = ("slurm", "k8s", "nfd", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,7 @@ class Options(NetOptions):
     suspects: bool = False
     records: str = _RECORDS
     program: str | None = None
+    image: str = ""
     key: str | None = None
     limit: int = 60
     at_once: int = 64
@@ -112,6 +113,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="PATH",
         help="run, emit: path of rocdoctor on the nodes (run: from PATH; emit: this one)",
     )
+    add("--image", metavar="IMAGE", help="emit k8s: container image with rocdoctor and kubectl in it")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="print only nodes that need action, one per line")
     net_arguments(parser)
@@ -330,7 +332,7 @@ def _emit(options: Options) -> int:
         raise UsageError(f"emit takes a target and a folder: rocdoctor fleet emit {'|'.join(get_args(SiteTarget))} DIR")
     program = options.program or os.path.abspath(sys.argv[0])
     try:
-        files = site_files(target, SitePlaces(program, options.records))
+        files = site_files(target, SitePlaces(program, options.records, options.image))
     except SiteError as error:
         raise UsageError(str(error)) from None
     for path in write_files(Path(options.inputs[0]), files):
