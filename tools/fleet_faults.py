@@ -145,7 +145,7 @@ _FAULTS = (
         "smu-silent",
         "different",
         "smu-not-responding",
-        "",
+        _HARDWARE,
         found_in("smu-not-responding", _HARDWARE, "error", "The SMU did not answer {count} times.", False, "possible"),
         gpu=False,
         vendor="1002",

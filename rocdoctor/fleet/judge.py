@@ -90,9 +90,11 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         memory.undecided = sorted({*memory.undecided, *(forgotten & {one.check for _, one in evidence})})
         memory.begin(record.boot, record.taken_at)
         memory.note(evidence, forgotten, record.taken_at)
+        odd = [one for kind, one in shown[node] if kind == "different" and one.check not in forgotten]
         memory.different = [
-            [one.check, one.message] for kind, one in shown[node] if kind == "different" and one.check not in forgotten
-        ][:_MOST_DIFFERENT]
+            [one.check, one.message, *([one.cause, one.gpu] if one.cause or one.gpu is not None else [])]
+            for one in odd[:_MOST_DIFFERENT]
+        ]
     again = _figures(memories, records, found_kinds)
     findings += _unknowns(standing, memories)
     findings += _met(memories, incoming.net, now)
@@ -329,5 +331,7 @@ def _reasons(memory: NodeMemory, forgotten: frozenset[str], now: int) -> tuple[R
         if len(memory.spells) >= MOST_SPELLS:
             words = f"{len(memory.spells)} separate spells of trouble in 7 days."
             found.append(Reason("lemon", SPELLS, "", None, words, len(memory.spells), len(memory.spells), True))
-    found += [Reason("different", check, "", None, message) for check, message in memory.different]
+    for check, message, *place in memory.different:
+        cause, gpu = place or ("", None)
+        found.append(Reason("different", check, cause, gpu, message))
     return tuple(sorted(found, key=gravity))

@@ -73,15 +73,15 @@ class Trail:
     def ready(self) -> bool:
         """Whether it has been seen often enough to act.
 
-        What is certain: in two looks one after the other. What comes and goes: in three of the last five records, of
-        the network also twice within five minutes.
+        In three of the last five records; what is certain also in two looks one after the other, and what is of the
+        network twice within five minutes.
         """
         if self.stale or not self.seen or not self.seen[-1]:
             return False
-        if self.node_class == "certain":
-            return self.looks >= 2 or self.seen[-2:] == [1, 1]
         if sum(self.seen) >= _LIKELY_SEEN:
             return True
+        if self.node_class == "certain":
+            return self.looks >= 2 or self.seen[-2:] == [1, 1]
         return self.check in NETWORK and len(self.times) > 1 and self.times[-1] - self.times[-2] <= _NETWORK_S
 
     @property
@@ -116,7 +116,7 @@ class NodeMemory:
     missed: int = 0
     why: str = ""
     trails: dict[str, Trail] = field(default_factory=dict)
-    different: list[list[str]] = field(default_factory=list)  # check and sentence
+    different: list[list[Any]] = field(default_factory=list)  # check and sentence, and of some cause and GPU
     unanswered: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
@@ -189,9 +189,16 @@ def from_state(data: dict[str, Any]) -> NodeMemory:
     trails = {key: Trail(**one) for key, one in data.get("trails", {}).items()}
     figures = {name: [FigureLook(**one) for one in looks] for name, looks in data.get("figures", {}).items()}
     found = NodeMemory(**{**data, "trails": trails, "figures": figures})
-    rows = [*found.different, *found.net]
+    if not fits(found) or not all(map(_tells, found.different)):
+        raise TypeError("a field is of another kind")
     times = [one[0] for one in found.net if one]
     usual = [one.usual for looks in found.figures.values() for one in looks]
-    if not fits(found) or {*map(len, rows)} - {2} or {*map(len, usual)} - {4} or {*map(type, times)} - {int}:
+    if {*map(len, found.net)} - {2} or {*map(len, usual)} - {4} or {*map(type, times)} - {int}:
         raise TypeError("a field is of another kind")
     return found
+
+
+def _tells(row: list[Any]) -> bool:
+    """Whether it is a check and a sentence, with cause and GPU or without."""
+    gpu = row[3] if len(row) == 4 else None
+    return len(row) in (2, 4) and {*map(type, row[:3])} == {str} and (gpu is None or type(gpu) is int)

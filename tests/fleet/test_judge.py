@@ -46,6 +46,26 @@ def test_what_is_certain_takes_two_looks() -> None:
     assert fleet.said("n3")[1] == "none"
 
 
+def test_what_is_certain_and_comes_and_goes_takes_no_more_than_what_is_likely() -> None:
+    """A GPU that is gone in every other record is never gone in two of them, one after the other."""
+    fleet = FleetRounds()
+    said = []
+    for number in range(5):
+        fleet.round(*([node("n3", NOW, **without(3))] if number % 2 == 0 and number else []))
+        said.append(fleet.said("n3")[1])
+    assert said == ["none"] * 5
+    fleet.round()
+    fleet.round(node("n3", NOW, **without(3)))
+    assert fleet.said("n3") == ("certain", "drain")
+
+
+def test_what_is_no_reason_to_drain_names_its_gpu_too() -> None:
+    fleet = FleetRounds()
+    fleet.round(node("n3", NOW, replace(_FATAL, confidence="possible")))
+    (reason,) = fleet.verdict.nodes[0].reasons
+    assert (reason.node_class, reason.gpu, reason.cause) == ("different", 2, "gpu-hardware-fault")
+
+
 def test_two_looks_of_one_record_are_two() -> None:
     fleet = FleetRounds()
     fleet.round(node("n3", NOW, replace(_FATAL, looks=2)))

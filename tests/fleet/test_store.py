@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.fleet import kept_files
+from rocdoctor.fleet.memory import from_state
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
@@ -80,6 +81,7 @@ def test_a_strangers_state_counts_for_nothing(told: tuple[Store, list[FleetVerdi
     node = next(iter(kept))
     for field, value in {
         **dict.fromkeys(("at", "missed", "gpus", "sick", "boot", "kind", "ids", "trails"), "x"),
+        "trails": {"x": []},
         "different": [["x"]],
         "net": [["x", "y"]],
         "net_at": True,
@@ -91,6 +93,15 @@ def test_a_strangers_state_counts_for_nothing(told: tuple[Store, list[FleetVerdi
         assert store.again() == verdicts[-1], field
     path.write_bytes(gzip.compress(json.dumps({**kept, "\x1b[31m": kept[node]}).encode()))
     assert store.again() == verdicts[-1]
+
+
+def test_what_differs_is_a_check_and_a_sentence_with_cause_and_gpu_or_without() -> None:
+    for row in (["x", "y"], ["x", "y", "c", 2], ["x", "y", "", None]):
+        assert from_state({"different": [row]}).different == [row]
+    wrong = (["x"], ["x", 5], ["x", "y", "c"], ["x", "y", "c", "2"], ["x", "y", "c", True], ["x", "y", 0, 2], [])
+    for odd in (*wrong, {"x": 1, "y": 2}, "xy", 5):
+        with pytest.raises(TypeError):
+            from_state({"different": [odd]})
 
 
 def test_a_text_of_brackets_is_not_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
