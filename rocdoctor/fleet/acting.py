@@ -131,7 +131,7 @@ def plan(
     calls += _returns([parted[name] for name in returned], engine)
     room = _Room(found, engine, limits, (mine - set(back)) | (apart - set(returned)), mine)
     room.apart = apart - set(returned)
-    room.recent = sum(one.at > now - _HOUR_S for one in journal)
+    room.recent = sum(abs(now - one.at) < _HOUR_S for one in journal)  # a clock may have jumped ahead and back
     foreign = tuple(sorted(one.name for one in engine if one.out and one.reason and one.name not in mine))
     before = len(room.taken)
     calls += room.calls("drain", found.at)

@@ -95,8 +95,8 @@ class Acting:
         """Bring back what the last apply took out, as far as its reasons are still ours; (the calls, what failed)."""
         with self._locked():
             journal = self.journal()
-            latest = max((one.at for one in journal), default=0)
-            calls = undone([one for one in journal if one.at == latest], self._nodes(journal))
+            last = [one for one in journal if one.at == journal[-1].at]  # in order, whatever clocks said
+            calls = undone(last, self._nodes(journal))
             return calls, self._done(calls if do else [], int(time.time()))
 
     def _nodes(self, journal: Sequence[Drained]) -> list[EngineNode]:

@@ -350,6 +350,15 @@ def test_a_call_that_fails_is_told_and_a_journal_that_was_cut_is_read(tmp_path: 
     assert [one.node for one in acting.journal()] == ["n05", "n07"], "what was cut takes no later line with it"
 
 
+def test_a_clock_that_was_ahead_once_holds_nothing_for_long(tmp_path: Path) -> None:
+    slurm, year = _Slurm(), 365 * 86400
+    acting = Acting(tmp_path, slurm)
+    acting.apply(replace(_verdict("n05"), at=NOW + year), ActionLimits(), NOW + year)
+    done, _ = acting.apply(_verdict("n07"), ActionLimits(), NOW)
+    assert [one.nodes for one in done.calls] == [("n07",)], "no drain of this hour is known"
+    assert acting.undo()[0] == [EngineCall("resume", ("n07",), "")], "the last apply, not the latest time"
+
+
 def test_it_does_not_act_on_an_old_round_nor_twice_at_once(tmp_path: Path) -> None:
     acting = Acting(tmp_path, _Slurm())
     with pytest.raises(UsageError, match="min old"):
