@@ -14,7 +14,7 @@ import contextlib
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from rocdoctor.host.live.regular_files import open_regular, read_regular
 from rocdoctor.host.live.trust import privileged, weaknesses
 
 _KEPT_STATES = 8
+_STALE_S = 86400  # older ones say nothing of now (judge.py)
 _LEVEL = 1
 _LINE_ENDS = str.maketrans("\r\n", "  ")
 _PLACES = ("", "rounds", "state", "incoming", "lock", "actions.lock", "actions.jsonl")
@@ -145,10 +146,7 @@ class Store:
         with self._locked():
             last = self.rounds()[-1:]
             number = last[0] + 1 if last else 1
-            if last and now < (before := self._head(last[0])):
-                raise StoreError(
-                    f"the last round was {before - now} s later than this: is the clock of this host right?"
-                )
+            self._refuse_clock(batch, last, now)
             memories = self._state(number - 1)
             verdict = judge(memories, batch.incoming(), now)
             head = {"round": number, "at": now, **_head_of(batch)}
@@ -159,6 +157,19 @@ class Store:
                 path.unlink(missing_ok=True)
             self._thin(now)
             return verdict
+
+    def _refuse_clock(self, batch: Batch, last: Sequence[int], now: int) -> None:
+        """A clock that jumped ahead would thin all that is kept; one that was ahead leaves a round of times to come."""
+        if last and now < (before := self._head(last[0])):
+            name = self._path("rounds", last[0], ".jsonl.gz").relative_to(self.folder)
+            words = f"the last round was {before - now} s later than this: is the clock of this host right?"
+            raise StoreError(f"{words} If it is, and was not then, remove {name}")
+        newest = max((one.taken_at for one in batch.records.values()), default=now)
+        if last and now - newest > _STALE_S:
+            hours = (now - newest) // 3600
+            raise StoreError(
+                f"all records are {hours} h old or older: do new ones come, and is this host's clock right?"
+            )
 
     def _thin(self, now: int) -> None:
         """Delete rounds that are old, and states that no round begins from. What interrupts it loses nothing else."""

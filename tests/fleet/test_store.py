@@ -95,6 +95,22 @@ def test_a_strangers_state_counts_for_nothing(told: tuple[Store, list[FleetVerdi
     assert store.again() == verdicts[-1]
 
 
+def test_a_clock_that_jumps_takes_nothing_away(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, verdicts = told
+    kept = sorted(path.name for path in (store.folder / "rounds").iterdir())
+    with pytest.raises(StoreError, match="h old or older: do new ones come"):
+        store.tick(_batch(*_lines(NOW + 1200)), NOW + 10 * 365 * 86400)
+    assert sorted(path.name for path in (store.folder / "rounds").iterdir()) == kept
+    assert store.again() == verdicts[-1]
+    store.tick(_batch(*_lines(NOW + 9000)), NOW + 9000)  # two hours ahead, and the nodes too
+    (ahead,) = {path.name for path in (store.folder / "rounds").iterdir()} - set(kept)
+    with pytest.raises(StoreError, match=rf"remove rounds/{ahead}$"):
+        store.tick(_batch(*_lines(NOW + 1200)), NOW + 1200)
+    (store.folder / "rounds" / ahead).unlink()
+    assert store.tick(_batch(*_lines(NOW + 1200)), NOW + 1200).told == 12
+    assert store.again(NOW + 1100) == verdicts[-1]
+
+
 def test_what_differs_is_a_check_and_a_sentence_with_cause_and_gpu_or_without() -> None:
     for row in (["x", "y"], ["x", "y", "c", 2], ["x", "y", "", None]):
         assert from_state({"different": [row]}).different == [row]
