@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.fleet.changes import Changes, changes
 from rocdoctor.fleet.judge import Incoming, Memories, judge
 from rocdoctor.fleet.kept_files import DAMAGED, numbered, opened_round, read_state, unfinished
 from rocdoctor.fleet.memory import as_state, from_state
@@ -33,7 +34,8 @@ from rocdoctor.host.live.regular_files import open_regular, read_regular
 from rocdoctor.host.live.trust import privileged, weaknesses
 
 _KEPT_STATES = 8
-_STALE_S = 86400  # older ones say nothing of now (judge.py)
+_DAY_S = 86400
+_STALE_S = _DAY_S  # older ones say nothing of now (judge.py)
 _LEVEL = 1
 _LINE_ENDS = str.maketrans("\r\n", "  ")
 _PLACES = ("", "rounds", "state", "incoming", "lock", "actions.lock", "actions.jsonl")
@@ -46,7 +48,7 @@ class StoreError(Exception):
 class Batch:
     """What engines brought: one line for each node, the newest; a line that is no record costs its own node alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: RecordReader | None = None) -> None:
         self.lines: dict[str, bytes] = {}
         self.records: dict[str, NodeRecord] = {}
         self.problems: dict[str, str] = {}
@@ -54,7 +56,7 @@ class Batch:
         self.net: list[NetLook] = []  # what runs of pairs say of nodes
         self.unnamed = 0  # lines that do not even say whose they are
         self.waiting: list[Path] = []  # files that have been taken in once a round holds them
-        self._reader = RecordReader()
+        self._reader = RecordReader() if reader is None else reader
 
     def take(self, line: bytes) -> None:
         """A line as engines tag it: ``gpu0012: {...}``."""
@@ -244,8 +246,22 @@ class Store:
             raise StoreError("no round yet" if at is None else "no round as early as that")
         return self._judge_again(numbers[-1], self._state(numbers[-1] - 1))
 
-    def _judge_again(self, number: int, memories: Memories) -> FleetVerdict:
-        batch = Batch()
+    def since(self, at: int | None = None) -> Changes:
+        """What has changed between the last round that was not after ``at`` (a day before the last) and the last."""
+        self.safe()
+        times = self._times()
+        if not times:
+            raise StoreError("no round yet")
+        at = times[-1].at - _DAY_S if at is None else at
+        before = [one.number for one in times if one.at <= at] or [times[0].number]
+        reader = RecordReader()  # equal traits are one object, in both
+        old, new = Batch(reader), Batch(reader)
+        was = self._judge_again(before[-1], self._state(before[-1] - 1), old)
+        now = self._judge_again(times[-1].number, self._state(times[-1].number - 1), new)
+        return changes(was, now, old.records, new.records)
+
+    def _judge_again(self, number: int, memories: Memories, batch: Batch | None = None) -> FleetVerdict:
+        batch = Batch() if batch is None else batch
         at, problems = self._opened(number, batch)
         batch.problems.update(problems)
         return judge(memories, batch.incoming(), at)

@@ -30,7 +30,9 @@ from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to drain and why, judged from the records of all nodes"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["run", "tick", "ingest", "judge", "show", "why", "page", "metrics", "apply", "forget", "emit", "net"]
+Action = Literal[
+    "run", "tick", "ingest", "judge", "show", "why", "since", "page", "metrics", "apply", "forget", "emit", "net"
+]
 _RECORDS = "/shared/records"
 _TARGETS = ("slurm", "k8s", "nfd", "ansible", "nhc", "npd", "systemd", "prometheus", "grafana")
 
@@ -71,7 +73,7 @@ def arguments(parser: ArgumentParser) -> None:
         "action",
         choices=get_args(Action),
         help=told
-        + "show: the same on a screen; why: all findings of one node; "
+        + "show: the same on a screen; why: all findings of one node; since: what changed since a time; "
         + "page: write an HTML file; metrics: write a file for Prometheus; apply: drain nodes; "
         + "forget: drop the history of nodes that are gone or were rebuilt; "
         + "emit: write files for your scheduler and monitoring; net: measure the network, run on each node",
@@ -81,7 +83,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("store", nargs="?", metavar="STORE", help=told)
     told = (
         "run: nodes, e.g. gpu[01-40]; tick, ingest: folders of NODE.json, files with lines 'NODE: RECORD', or -; "
-        "why, forget: nodes; "
+        "why, forget: nodes; since: a time as of --at (a day before the last round); "
         "page, metrics, emit: what to write"
     )
     add("inputs", nargs="*", metavar="INPUT", help=told)
@@ -132,7 +134,9 @@ def when(text: str) -> int:
 
 def run(options: Options) -> int:
     """Do what was asked; 1 where a node is to be taken out."""
-    if options.format != "text" and options.action not in ("run", "tick", "judge", "why", "net"):
+    if options.action == "since" and options.format == "json":
+        raise UsageError("since has no --json; judge --at gives the verdict of both times")
+    if options.format != "text" and options.action not in ("run", "tick", "judge", "why", "since", "net"):
         raise UsageError(f"{options.action} has no --{options.format}; run, tick, judge, why and net have")
     if options.action == "net":
         return _net(options)
@@ -144,6 +148,8 @@ def run(options: Options) -> int:
     if options.action == "show":
         return _screen(options, store)
     try:
+        if options.action == "since":
+            return _since(options, store)
         if options.action == "forget":
             return _forget(options, store)
         if options.action == "apply" and options.undo:
@@ -225,6 +231,21 @@ def _fetched(options: Options) -> Batch:
         return fetched(engine, asking, lambda words: output.note(f"+ {words}", ""))
     except (FetchError, ValueError) as error:
         raise UsageError(str(error)) from None
+
+
+def _since(options: Options, store: Store) -> int:
+    """What changed; 1 where a node is to be drained that was not."""
+    from rocdoctor.report.fleet.changes_document import document
+
+    if len(options.inputs) > 1:
+        raise UsageError("since takes one time: rocdoctor fleet since STORE 2026-11-24T13:00Z")
+    try:
+        at = when(options.inputs[0]) if options.inputs else None
+    except ArgumentTypeError as error:
+        raise UsageError(str(error)) from None
+    found = store.since(at)
+    output.show(_rendered(options, document(found)))
+    return EXIT_FINDINGS if found.to_drain else 0
 
 
 def _forget(options: Options, store: Store) -> int:
