@@ -128,9 +128,10 @@ def _of_nodes(found: FleetVerdict, entry: FleetEntry, store: str) -> Iterator[Bl
         yield GAP
     yield Para("All findings of one node:")
     yield Para((Code(f"rocdoctor fleet why {quote(store)} {entry.nodes[0]}"),), "  ", folded=False)
-    if entry.part == "drain":
-        yield Para("What would be drained (a dry run without --yes):")
-        yield Para((Code(f"rocdoctor fleet apply {quote(store)} --on slurm"),), "  ", folded=False)
+    done = {"drain": ("drained", ""), "test": ("set aside", " --suspects")}.get(entry.part)
+    if done is not None:
+        yield Para(f"What would be {done[0]} (a dry run without --yes):")
+        yield Para((Code(f"rocdoctor fleet apply {quote(store)} --on slurm{done[1]}"),), "  ", folded=False)
 
 
 def record_words(one: NodeVerdict, at: int) -> str:

@@ -75,7 +75,11 @@ def test_beside_a_row_stands_why_and_the_command_that_goes_on() -> None:
     assert "ras-uncorrectable was seen" in drained and "Seen often enough to act." in drained
     assert "2 h before this verdict" in drained
     assert "rocdoctor fleet why '/a b' n1" in drained and "rocdoctor fleet apply '/a b' --on slurm" in drained
-    assert "fleet apply" not in "\n".join(lines(beside(_FOUND, by_words["n4"], "/a"), 100))
+    assert "--suspects" not in drained
+    suspect = "\n".join(lines(beside(_FOUND, by_words["n4"], "/a b"), 100))
+    assert "set aside" in suspect and "rocdoctor fleet apply '/a b' --on slurm --suspects" in suspect
+    watched = _fleet(_node("n9", "likely", "pcie-replays", ready=False))
+    assert "fleet apply" not in "\n".join(lines(beside(watched, entries(watched)[-1], "/a"), 100))
     about_all = "\n".join(lines(beside(_FOUND, by_words["VBIOS"], "/a"), 100))
     assert "4 of 10 nodes" in about_all and "fleet why" not in about_all
 
