@@ -153,7 +153,7 @@ class Acting:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror or error}; nothing was changed") from None
+            raise UsageError(f"{path}: {error.strerror or error}; nothing more was changed") from None
 
     def _asked(self, argv: list[str]) -> str:
         return answered(argv, self.run)
