@@ -8,6 +8,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,8 +115,8 @@ def test_a_clock_that_jumps_takes_nothing_away(told: tuple[Store, list[FleetVerd
 def test_what_differs_is_a_check_and_a_sentence_with_cause_and_gpu_or_without() -> None:
     for row in (["x", "y"], ["x", "y", "c", 2], ["x", "y", "", None]):
         assert from_state({"different": [row]}).different == [row]
-    wrong = (["x"], ["x", 5], ["x", "y", "c"], ["x", "y", "c", "2"], ["x", "y", "c", True], ["x", "y", 0, 2], [])
-    for odd in (*wrong, {"x": 1, "y": 2}, "xy", 5):
+    wrong: list[Any] = [["x"], ["x", 5], ["x", "y", "c"], ["x", "y", "c", "2"], ["x", "y", "c", True], ["x", "y", 0, 2]]
+    for odd in (*wrong, [], {"x": 1, "y": 2}, "xy", 5):
         with pytest.raises(TypeError):
             from_state({"different": [odd]})
 
