@@ -224,8 +224,8 @@ def test_no_order_of_events_passes_a_bound(events: list[tuple[str, int]], share:
                     if one.action in ("drain", "aside"):
                         journal.append(Drained(node, one.reason, now, one.action == "aside"))
             ours = {one.node for one in journal if slurm[one.node] == one.reason} | set(apart)
+            cap = min(most, int(share * 40 + 1e-9))
             if any(one.action in ("drain", "aside") for one in calls):
-                cap = min(most, int(share * 40 + 1e-9))
                 assert len(ours) <= cap
                 assert sum(not reason and one not in apart for one, reason in slurm.items()) >= min(floor, serving)
             if any(one.action == "aside" for one in calls):

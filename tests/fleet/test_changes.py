@@ -44,7 +44,7 @@ def test_equal_rounds_have_no_change() -> None:
 
 
 def test_what_is_worse_stands_first_and_names_why() -> None:
-    kinds = dict.fromkeys(("n1", "n2", "n3", "n4"), "k")
+    kinds = {f"n{number}": "k" for number in (1, 2, 3, 4)}
     before = _verdict(NOW, kinds, n1=_WATCH, n2=_FATAL, n4=_WATCH)
     found = changes(before, _verdict(NOW + 300, kinds, n1=_FATAL, n3=_WATCH, n4=_WATCH), {}, {})
     assert [(one.node, one.worse) for one in found.verdicts] == [("n1", True), ("n3", True), ("n2", False)]

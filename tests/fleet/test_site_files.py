@@ -439,6 +439,7 @@ def test_a_node_is_labelled_by_what_the_gate_says(tmp_path: Path) -> None:
         assert before + 900 <= ends <= after + 900
         assert [one.name for one in features.iterdir()] == ["rocdoctor"]
     assert not (tmp_path / "victim").exists()
+    script = tmp_path / "0/nfd/rocdoctor-nfd.sh"
     (features / "rocdoctor").unlink()
     features.rmdir()
     assert _ran([str(script)]).returncode == 0, "a node without NFD is no failure"

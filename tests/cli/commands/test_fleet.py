@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.cli.main import run
+from rocdoctor.fleet.acting import ActionLimits, ActionPlan
 from rocdoctor.fleet.read_record import RecordReader
 from rocdoctor.fleet.store import Batch, Store
+from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.service.fleet_apply import Acting
 from tests.fleet.kit import NOW, fleet_of, line, node, sick
 from tests.kit import ROOT
 
@@ -166,10 +169,23 @@ def test_the_last_apply_is_taken_back_where_no_round_can_be_read(
     store = fleet_of(tmp_path / "fleet")
     for one in (store / "rounds").iterdir():
         one.write_bytes(b"x")
-    monkeypatch.setattr("rocdoctor.service.fleet_apply.Acting.undo", lambda self, do: (None, []))
+    monkeypatch.setattr("rocdoctor.service.fleet_apply.Acting.undo", lambda self, do: ([], []))
     assert run(["fleet", "apply", str(store)]) == 2
     assert run(["fleet", "apply", str(store), "--undo"]) == 0
     assert "nothing to do" in capsys.readouterr().out
+
+
+def test_suspects_are_set_aside_where_asked(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[ActionLimits] = []
+
+    def planned(self: Acting, found: FleetVerdict, limits: ActionLimits, now: int) -> ActionPlan:
+        asked.append(limits)
+        return ActionPlan((), (), (), 0, 0)
+
+    monkeypatch.setattr(Acting, "planned", planned)
+    assert run(["fleet", "apply", store]) == 0
+    assert run(["fleet", "apply", store, "--suspects", "--share", "7"]) == 0
+    assert asked == [ActionLimits(), ActionLimits(share=0.07, suspects=True)]
 
 
 def test_a_key_that_another_user_made_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
