@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -184,6 +184,7 @@ class Oddities:
     def __init__(self, among: Norm) -> None:
         self.norm = among
         self._known: dict[tuple[str, int], tuple[Sighting, ...]] = {}
+        self._blinds: dict[tuple[str, int], bool] = {}
         self._kept: list[object] = []  # whose identity is a key stays alive
 
     def of(self, record: NodeRecord, had: int | None = None) -> list[Sighting]:
@@ -211,13 +212,27 @@ class Oddities:
         if not record.complete or (self.norm.gpus or had) is None:
             found.add(GPU_MISSING)
         usual = self.norm.traits
-        if _HOST.isdisjoint(usual) or any(_one_sided(key in usual, record.traits.get(key)) for key in _HOST):
+        if _HOST.isdisjoint(usual) or self._blind("machine", record.traits, lambda: self._blind_to_host(record.traits)):
             found.add(HOST_BELOW)
         links = self.norm.gpu_traits
         compared = record.complete and len(record.gpus) == self.norm.gpus and not links.keys().isdisjoint(_LINKS)
-        if not compared or any(_one_sided(key in links, one.get(key)) for one in record.gpu_traits for key in _LINKS):
+        gpus = record.gpu_traits
+        if not compared or self._blind("gpus", gpus, lambda: any(map(self._blind_to_links, gpus))):
             found.add(LINK_BELOW)
         return frozenset(found)
+
+    def _blind_to_host(self, traits: Traits) -> bool:
+        return any(_one_sided(key in self.norm.traits, traits.get(key)) for key in _HOST)
+
+    def _blind_to_links(self, gpu: Traits) -> bool:
+        return any(_one_sided(key in self.norm.gpu_traits, gpu.get(key)) for key in _LINKS)
+
+    def _blind(self, what: str, key: object, make: Callable[[], bool]) -> bool:
+        at = (what, id(key))
+        if at not in self._blinds:
+            self._kept.append(key)
+            self._blinds[at] = make()
+        return self._blinds[at]
 
     def _once(self, what: str, key: object, make: object) -> tuple[Sighting, ...]:
         at = (what, id(key))
