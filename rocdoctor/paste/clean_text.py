@@ -62,6 +62,9 @@ _PLAIN = str.maketrans(
         "\x0c": " ",
     }
 )
+# Scripts that write no blanks (Chinese, Japanese): a word of a program stands right beside their signs.
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_BESIDE = regex(rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_/])|(?<=[A-Za-z0-9_/])(?=[{_UNSPACED}])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ def clean(text: str) -> Clean:
             lines = [line.translate(_PLAIN) for line in lines]
         else:
             lines = [line if line.isascii() else line.translate(_PLAIN) for line in lines]
+        lines = [line if line.isascii() else _BESIDE.sub(" ", line) for line in lines]
     if max(map(len, lines)) > MAX_LINE:
         lines = [line[:MAX_LINE] for line in lines]
     if "\t" in text:

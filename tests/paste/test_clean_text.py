@@ -42,6 +42,11 @@ def test_escape_sequences_odd_blanks_and_progress_bars() -> None:
     assert clean("10%\r20%\nend").lines == ["10% 20%", "end"]
 
 
+def test_words_of_programs_stand_apart_from_signs_of_scripts_without_blanks() -> None:
+    assert clean("提示CUDA out of memory错误，共2张").lines == ["提示 CUDA out of memory 错误，共 2 张"]
+    assert clean("the café of 3 GPUs").lines == ["the café of 3 GPUs"]
+
+
 def test_a_lone_quote_sign_of_messages_stays() -> None:
     assert clean("version `GLIBC_2.14' not found").lines == ["version `GLIBC_2.14' not found"]
 
