@@ -49,6 +49,10 @@ _ADVICE = regex(
     r"|(?:rows?|columns?|sections?|pages?|entr(?:y|ies)|meanings?|descriptions?) (?:of|for|on|about)"
     r"|(?:is|are|was) (?:it safe to )?(?:catch|handl|ignor|suppress)(?:e|ing)?"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)"
+    r"|before (?:this|that|the) (?:change|commit|patch|fix|PR|pull request|release)"
+    r"|(?:earlier|older|previous) (?:releases?|versions?|builds?) (?:printed|said|showed|raised|logged|reported|"
+    r"ended with|failed with|stopped with)"
+    r"|(?:covers?|tests?|checks?|asserts?|expects?) (?:\w+ ){0,4}(?:that|which) (?:raises?|prints?|logs?|reports?)"
     r"|no longer (?:log|print|raise|say|show|warn)s?(?=\W{1,3}[\w.:]{0,40} ?\Z)"
     r"|no longer (?:dies?|ends?|stops?|crash(?:es)?|fails?) (?:of|with)"
     r"|(?:otherwise|else),? \w{1,20} (?:says?|ends? with|stops? with|prints?)|before (?:it|that) was(?=:)"
@@ -136,6 +140,23 @@ _GOES_ON = regex(r"\s*(?:was|were|is|are) (?:\w+ ){0,2}(?:expected|harmless|norm
 _SAID_REPAIRED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
     r"(?:(?:is|was|are|were|has been|have been|now) ){0,2}(?:fixed|resolved)\b(?! (?:by|with|when|after|if|once|using))"
+)
+# What a person says of a message that is over, or that has its conditions, without any quotation mark needed.
+_SAID_OVER = regex(
+    r"(?i)[^\"\u201d`\n]{0,160}[\"\u201d`](?: (?:errors?|messages?|lines?|warnings?))?,? (?:(?:is|are|was|has|have) )?"
+    r"(?:now )?(?:gone|away|history|went away|disappeared)\b"
+    r"|[^\n]{0,120}?\b(?:no longer (?:sees?|gets?|occurs?|appears?|happens?|shows? up)|"
+    r"(?:does|do) not (?:occur|appear|happen|show up) any ?more)\b"
+    r"|[^\"\u201d`\n]{0,160}[\"\u201d`] (?:\w+ ){0,5}(?:is|are|was|were) (?:\w+ ){0,2}"
+    r"(?:expected and|expected here|harmless|ignored)\b|[^\n]{0,60}?\.? only (?:where|if|when (?!i\b|we\b))"
+)
+# The same in Chinese, before and behind the message.
+_OVER_IN_CHINESE = regex(
+    r"(?:\u6ca1\u6709\u518d|\u6ca1\u518d|\u4e0d\u518d|\u4e0d\u4f1a\u518d|\u518d\u4e5f\u6ca1|\u6587\u6863[\u91cc\u4e2d]|\u6559\u7a0b[\u91cc\u4e2d]|\u5982\u679c)"
+    r"[^\u3002\uff01\uff1f\n]{0,20}\Z"
+)
+_OVER_BEHIND_IN_CHINESE = regex(
+    r"[^\u3002\uff01\uff1f\n]{0,24}?(?:\u5df2\u7ecf?\u89e3\u51b3|\u89e3\u51b3\u4e86|\u6d88\u5931|\u6ca1\u4e86|\u4e0d\u518d|\u662f\u4ec0\u4e48\u610f\u601d|\u662f\u5565\u610f\u601d)"
 )
 # What leads to a text that a person tells of.
 _NARRATED = regex(
@@ -377,9 +398,18 @@ def _role(
     if in_passed_test(raw, line):
         return "advice"
     after = flat.text[at + length : at + length + 240]
-    if _SHRUGGED.match(after) or _EXPLAINED.match(after):
+    if _SHRUGGED.match(after) or _EXPLAINED.match(after) or _said_over(before, after):
         return "advice"
     return "advice" if '"' in before and _SAID_REPAIRED.match(after) else "now"
+
+
+def _said_over(before: str, after: str) -> bool:
+    """Whether the words behind a literal, or those around it in Chinese, say that it is over or has its conditions."""
+    if _SAID_OVER.match(after):
+        return True
+    if before.isascii() and after.isascii():
+        return False
+    return bool(_OVER_IN_CHINESE.search(before) or _OVER_BEHIND_IN_CHINESE.match(after))
 
 
 def _line_around(flat: _Flat, at: int) -> tuple[int, int]:
