@@ -112,6 +112,9 @@ _HEARSAY = regex(
     r"(?i)\b(?:people|posts?|threads?|comments?|forums?|manuals?|documentation|reddit|google|everybody|everyone|"
     r"wikis?|blogs?|articles?|chatgpt)"
     r"(?: \w+){0,3} (?:says?|said|saying|tells?|told|telling|mention\w*|claim\w*|warn\w*|writes?|wrote)\b"
+    r"|\b(?:users?(?: of [\w. ]{1,20})?|somebody|someone|(?:a|one) (?:pupil|student|speaker|customer))"
+    r" (?:once )?(?:saw|had|showed|reported|got|hit)\b"
+    r"|\b(?:we|docs?|it) tells? (?:our |the )?users?\b"
 )
 _SHRUGGED = regex(
     r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
@@ -135,7 +138,11 @@ _LED_TO = regex(
     r"(?i)\b(?:on purpose|expects? (?:this|the following)|expected (?:output|errors?|messages?)|should (?:print|fail|"
     r"raise|show|say))\b[^.\n]{0,40}:\s*\Z"
 )
-_GOES_ON = regex(r"\s*(?:was|were|is|are) (?:\w+ ){0,2}(?:expected|harmless|normal|intended|ignored)\b(?! to\b)")
+_GOES_ON = regex(
+    r"\s*(?:(?:was|were|is|are) (?:\w+ ){0,2}(?:expected|harmless|normal|intended|ignored)\b(?! to\b)"
+    r"|(?:This|That) (?:is|was) (?:on purpose|expected|wanted|"
+    r"(?:printed|raised|shown) by (?:my|our|the|an?) (?:\w+ )?tests?)\b)"
+)
 # What notes of a release say of a message between quotation marks.
 _SAID_REPAIRED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
@@ -145,6 +152,7 @@ _SAID_REPAIRED = regex(
 _SAID_OVER = regex(
     r"(?i)[^\"\u201d`\n]{0,160}[\"\u201d`](?: (?:errors?|messages?|lines?|warnings?))?,? (?:(?:is|are|was|has|have) )?"
     r"(?:now )?(?:gone|away|history|went away|disappeared)\b"
+    r"|[^\n]{0,60}?\b(?:disappear\b|is what an? \w+(?: for it)? ends (?:with|in)\b)"
     r"|[^\n]{0,120}?\b(?:no longer (?:sees?|gets?|occurs?|appears?|happens?|shows? up)|"
     r"(?:does|do) not (?:occur|appear|happen|show up) any ?more)\b"
     r"|[^\"\u201d`\n]{0,160}[\"\u201d`] (?:\w+ ){0,5}(?:is|are|was|were) (?:\w+ ){0,2}"

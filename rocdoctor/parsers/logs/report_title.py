@@ -9,6 +9,17 @@ from rocdoctor.model.lazy_re import regex
 _TITLE = regex(
     r"#{1,3}\s{1,3}(?:\[[\w /-]{1,20}\]:?\s{1,3})?(?:[a-z_]\w{0,30}\.){0,4}[A-Z]\w{1,40}(?:Error|Exception): "
 )
+# What fails, then the words of the program: "vllm does not start: AssertionError: ..."; no title of a change.
+_FAILS = regex(
+    r"(?i)#{1,3}\s{1,3}(?!\W{0,3}(?:fix|feat|docs?|tests?|ci|chore|refactor|add|guard|handle|catch|improve|raise|"
+    r"support|avoid|revert)\w{0,3}\b)[^\n]{3,160}?\b(?:(?:does|do|did|can|will) ?n[o']t|can't|fail(?:s|ed|ure)?|"
+    r"crash(?:es|ed)?|not work\w{0,3})\b[^\n]{0,80}?:\s{0,3}(?-i:[A-Z])\w{1,40}(?-i:Error|Exception): "
+)
+_DONE = regex(
+    r"(?im)\b(?:i|we) (?:run|ran|installed|started|launch\w{0,2}|use)\b"
+    r"|^\W{0,4}(?:installed|started|launched|ran) (?:with|by|as)\b"
+    r"|^\W{0,4}(?:my |the )?(?:launch |start )?command\b|^\s{0,4}\$ \S|^\W{0,4}steps to reproduce\b"
+)
 _HAS_TROUBLE = regex(
     r"(?i)\b(?:i|we)\b[^.\n]{0,40}?\b(?:get(?:ting)?|got|see|saw|hit|met|face|facing|encounter(?:ed|ing)?|ran into)\b"
     r"[^.\n]{0,40}?\b(?:errors?|issues?|problems?|this)\b"
@@ -19,7 +30,10 @@ _BELOW = 12  # lines in which the writer says so
 
 def is_title(line: int, raw: Sequence[str]) -> bool:
     """Whether a line (from 1) is the title of a report whose writer has the trouble that it quotes."""
-    if line > 1 or not _TITLE.match(raw[0][:200]):
+    if line > 1:
         return False
     below = "\n".join(one[:400] for one in raw[1 : 1 + _BELOW])
-    return bool(_HAS_TROUBLE.search(below)) and not _OVER.search(below)
+    told = (_TITLE.match(raw[0][:200]) and _HAS_TROUBLE.search(below)) or (
+        _FAILS.match(raw[0][:300]) and _DONE.search(below)
+    )
+    return bool(told) and not _OVER.search(below)
