@@ -22,6 +22,8 @@ _HIP = (
     'File "E:\\whisper\\infer.py", line 20\nRuntimeError: CUDA failed with error no ROCm-capable device is detected\n'
 )
 _DLL = "Failed to load amdhip64.dll: amdhip64.dll: Can't open: The specified module could not be found.\n"
+_GLUON = "AssertionError: mla_gluon requires gfx950 (CDNA4), got gfx942"
+_SERVED = "\n\nStarted with\n```\nvllm serve /models\n```\n"
 _LAUNCH = 'NCCL_P2P_DISABLE="1" NCCL_IB_DISABLE="1" {} train.py --lr 3e-4\n'
 
 
@@ -41,6 +43,7 @@ _LAUNCH = 'NCCL_P2P_DISABLE="1" NCCL_IB_DISABLE="1" {} train.py --lr 3e-4\n'
         (f"My PC has an RX 6800.\n{_HIP}", "driver-too-old"),
         ("My RTX 5090 does not boot: the script did not install nvidia-open.\n", "kernel-module-not-loaded"),
         ("The machine dies during make -j and dmesg says Out of memory: Killed process 4711.\n", "out-of-memory"),
+        (f"# vllm 0.27.0 on MI308X: Kimi does not start: {_GLUON}{_SERVED}", "kernel-lib-arch-unsupported"),
         ("训练时提示CUDA out of memory错误，显卡是RTX3060\n", "out-of-memory"),
     ],
 )
@@ -64,6 +67,8 @@ def test_what_now_has_a_cause(text: str, cause: str) -> None:
         f"Our docs job as root needs no GPU: {_BOX}renderD128 belongs to group render, zero GPUs are used.\n",
         "My RTX 5090 runs well with nvidia-open. The old GTX 1080 does not need nvidia-open and has a black frame.\n",
         f"The wheels fail since yesterday:\n{_DLL}The commit that renamed the file is to be reverted.\n",
+        f"# fix: Kimi does not start on MI308X: {_GLUON}{_SERVED}",
+        f"# vllm 0.27.0: Kimi does not start: {_GLUON}\n\nThe wording should name the flag.{_SERVED}",
         "On my old laptop make -j was ended by the OOM killer; on the new one the build takes ten minutes.\n",
         "已解决：把batch size改成2之后就没有再出现CUDA out of memory错误了，谢谢大家。\n",
         "文档里提到No HIP GPUs are available是什么意思？我还没有安装。\n",
