@@ -41,6 +41,7 @@ _ANY = re.compile("|".join(BETTER))
 _PATTERNS = frozenset(
     (
         "rocdoctor/parsers/logs/message_match.py",
+        "rocdoctor/parsers/logs/said_behind.py",
         "rocdoctor/paste/passage_roles.py",
         "rocdoctor/knowledge/tables/told_words.yaml",
     )
