@@ -279,6 +279,10 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
         ("ANSIBLE_RETRY_FILES_ENABLED", "0"),
         ("ANSIBLE_LOCAL_TEMP", f"{folder}/tmp"),  # what it starts goes through there
         ("ANSIBLE_STDOUT_CALLBACK", "default"),
+        # Nothing of earlier runs, which settings often keep in /tmp: hosts and variables would come from whoever wrote
+        # there (lib/ansible/plugins/doc_fragments/inventory_cache.py of ansible/ansible, read 2026-11-29).
+        ("ANSIBLE_CACHE_PLUGIN", "memory"),
+        ("ANSIBLE_INVENTORY_CACHE_PLUGIN", "memory"),
     )
     complaint = _told(asking, _FATAL)
     files = (("play.yml", play),)

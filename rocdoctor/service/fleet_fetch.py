@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from rocdoctor.fleet import flux
@@ -145,7 +147,7 @@ def _environment(plan: FetchPlan) -> Mapping[str, str]:
 def _inventory(given: str | None) -> str | None:
     """The inventory as the engine finds it: an absolute path, or a list of hosts. Raises UsageError.
 
-    An inventory may be a program, and it, group_vars and host_vars may name programs to connect with.
+    An inventory may be a program, and it, group_vars and host_vars may name programs and sockets to connect with.
     """
     if given is None:
         return given
@@ -159,6 +161,10 @@ def _inventory(given: str | None) -> str | None:
     places = [path, *folders, *(place for one in folders for place in doubtful_below(one, set()))]
     files = [path, *(one.path for one in entries(path))]
     programs = [one for one in files if os.path.isfile(one) and os.access(one, os.X_OK)]
-    if why := next(filter(None, (*map(weak, places), *map(refusal, programs))), ""):
+    texts = [one for one in files if one not in programs]
+    for one in ("group_vars", "host_vars"):
+        texts += glob.iglob(f"{glob.escape(beside)}/{one}/**", recursive=True)
+    named = (named_code(one, weak_code) for one in (texts if privileged() else ()))
+    if why := next(filter(None, chain(map(weak, places), map(refusal, programs), named)), ""):
         raise UsageError(f"--inventory {given}: {why}, and root runs no code of others")
     return path

@@ -156,6 +156,8 @@ def test_the_play_is_one_that_writes_a_file_for_each_node() -> None:
     assert second["vars"]["ansible_python_interpreter"] == "{{ ansible_playbook_python }}"
     assert second["vars"]["ansible_remote_tmp"] == dict(plan.environment)["ANSIBLE_LOCAL_TEMP"] == "/run/f/tmp"
     assert plan.argv[:3] == ("ansible-playbook", "-i", "gpu02,gpu01,login,")
+    caches = {value for name, value in plan.environment if name.endswith("CACHE_PLUGIN")}
+    assert caches == {"memory"}, "what earlier runs kept may lie where anybody writes"
     assert ("ANSIBLE_SSH_EXTRA_ARGS", "-a -k -x -oClearAllForwardings=yes") in plan.environment
     assert plan.memory_bytes == 2 << 30
     assert "-i site.ini" in " ".join(fetch_plan("ansible", replace(_ASKING, inventory="site.ini"), "/run/f").argv)

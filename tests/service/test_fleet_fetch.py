@@ -212,6 +212,19 @@ def test_root_runs_no_inventory_that_a_program_of_others_reads(ask: Engine, tmp_
         ask("ansible", "true", inventory=str(script))
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away")
+@pytest.mark.parametrize("place", ["hosts", "group_vars/all.yml", "host_vars/n0/deep.yml"])
+def test_root_takes_no_inventory_that_names_what_others_can_make(ask: Engine, tmp_path: Path, place: str) -> None:
+    """A program to connect with, or a socket: whoever holds that answers in the place of the nodes."""
+    for name in ("hosts", "group_vars/all.yml", "host_vars/n0/deep.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("n0:\n")
+    ask("ansible", "echo 'fatal: [n0]: FAILED! => {}'", inventory=str(tmp_path / "hosts"))
+    (tmp_path / place).write_text("n0 ansible_ssh_common_args='-o ControlPath=/tmp/no-such-socket-%h'\n")
+    with pytest.raises(UsageError, match="no-such-socket-%h can be made by everybody"):
+        ask("ansible", "true", inventory=str(tmp_path / "hosts"))
+
+
 def test_an_engine_has_no_more_memory_than_it_may() -> None:
     script = 'while [ "$(ulimit -v)" = unlimited ]; do :; done; ulimit -v'
     found = list(program_lines(["sh", "-c", script], {}, 10.0, 100, 1 << 30))

@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterator
 from rocdoctor.host.live.libraries import Libraries
 from rocdoctor.host.live.python_code import Use, read_by_python
 from rocdoctor.host.live.scripts import first_line, is_program, named_places, named_programs, reader, text_of
-from rocdoctor.host.live.settings_code import code_of
+from rocdoctor.host.live.settings_code import all_code_of
 from rocdoctor.host.live.trust import Weakness, mounted_in, weaknesses
 from rocdoctor.host.live.trusted_content import doubtful_below, entries, looks_weak
 from rocdoctor.model.lazy_re import regex
@@ -45,9 +45,14 @@ _PERL_MODULES = (
 _OF_SLURM = ("scontrol", "sinfo", "squeue", "srun")
 _OF_ANSIBLE = ("ansible-playbook",)
 # ProxyCommand and Include: ssh_config(5) of OpenSSH 9.2 (read 2026-11-28). Engines start ssh themselves.
-_OF_SSH = ("/etc/ssh", "/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d", "/etc/ssh/ssh_config.d/*")
+# The home of root counts for what `fleet` starts, which gets it: files there may be links, and name what is elsewhere.
+_OF_SSH = ("/etc/ssh", "/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d", "/etc/ssh/ssh_config.d/*", "~root/.ssh/config")
 # Beside the inventory lie files of variables, which hold templates: these may call programs.
-_ANSIBLE_SETTINGS = ("/etc/ansible/*", "/etc/ansible/*_vars/*", "/etc/ansible/*_vars/*/*")
+_ANSIBLE_SETTINGS = (
+    *("/etc/ansible/*", "/etc/ansible/*_vars/*", "/etc/ansible/*_vars/*/*"),
+    *("~root/.ansible.cfg", "~root/.ansible/plugins/*/*"),
+)
+_OF_CLUSH = ("/etc/clustershell", "~root/.config/clustershell", "~root/.local/etc/clustershell")
 _ALSO = {
     # sourced by bash: read_conf and read_framework_conf of the script (github.com/dell/dkms, read 2026-11-24)
     "dkms": ("/etc/dkms/*", "/etc/dkms/*/*", "/var/lib/dkms/*/*/source/dkms.conf"),
@@ -59,7 +64,7 @@ _ALSO = {
     # (docs.ansible.com, read 2026-11-28).
     **dict.fromkeys(_OF_ANSIBLE, ("/etc/ansible", *_ANSIBLE_SETTINGS, "/usr/share/ansible/*/*/*", *_OF_SSH)),
     # Upcalls of groups are shell: groups.conf(5) of ClusterShell 1.8 (manpages.ubuntu.com, read 2026-11-28).
-    "clush": ("/etc/clustershell", "/etc/clustershell/*", "/etc/clustershell/*/*", *_OF_SSH),
+    "clush": (*(f"{one}{more}" for one in _OF_CLUSH for more in ("", "/*", "/*/*")), *_OF_SSH),
     "pdsh": ("/etc/pdsh", "/usr/lib*/pdsh/*", "/usr/lib/*/pdsh/*", *_OF_SSH),
     "ssh": _OF_SSH,
 }
@@ -106,7 +111,7 @@ class CodeReader:
     def _read(self, path: str, use: Use | None, deep: int, weak: bool) -> Iterator[str | Weakness]:
         name = os.path.basename(path)
         for pattern in _ALSO.get(name, ()):
-            for place in glob.glob(pattern):
+            for place in glob.glob(os.path.expanduser(pattern)):
                 yield place
                 if name in _NAMING and not place.endswith(".so"):
                     yield from self._named_by(place, deep)
@@ -123,7 +128,7 @@ class CodeReader:
         """The code that settings name, what its programs read in turn, and what settings that are programs read."""
         if weaknesses(settings, missing_ok=True):  # others choose what it names, and how long that keeps us
             return
-        for one in dict.fromkeys((settings, *code_of(settings))):
+        for one in dict.fromkeys((settings, *all_code_of(settings))):
             yield one
             if is_program(one) and deep < _MOST_DEEP:
                 yield from self._weak(one, None, deep + 1)

@@ -296,6 +296,9 @@ def test_configuration_that_is_code_counts(shared: Path, monkeypatch: pytest.Mon
         ("pdsh", "etc/ssh/ssh_config.d/x.conf"),
         ("srun", "etc/slurm/plugstack.conf"),
         ("ssh", "etc/ssh/ssh_config"),
+        ("pdsh", "root/.ssh/config"),
+        ("clush", "root/.config/clustershell/groups.conf"),
+        ("ansible-playbook", "root/.ansible.cfg"),
     ],
 )
 def test_settings_of_what_reaches_nodes_count(
@@ -305,6 +308,7 @@ def test_settings_of_what_reaches_nodes_count(
     path = str(box.script("", name=f"bin/{program}"))
     whole = glob.glob
     monkeypatch.setattr(glob, "glob", lambda pattern: whole(f"{box.root}{pattern}"))
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~root/", "/root/"))
     box.ours(setting)
     assert CodeReader().weak(path) == []
     conf = box.theirs(setting)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.settings_code import code_of, named_code
+from rocdoctor.host.live.settings_code import all_code_of, code_of, named_code
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,17 @@ from rocdoctor.host.live.settings_code import code_of, named_code
             ["/opt/ssh", "/opt/c", "/opt/p"],
         ),
         ("[local]\nmap: /opt/g $GROUP\nlist: f=x; sed -n 's/^\\(.*\\):/\\1/p' $f\n#all: /no\n", ["/opt/g"]),
+        ("Host *\n ControlPath /tmp/mux-%h\n ControlPath none\n ControlPath ~/.ssh/%C\n", ["/tmp/mux-%h"]),
+        ('SmartcardDevice /opt/p.so\nHost x\n "controlpath" = "/run/m/%C"\n', ["/opt/p.so", "/run/m/%C"]),
+        (
+            "[ssh_connection]\nssh_args = -o ControlMaster=auto -o ControlPath=/tmp/a-%%h -S /tmp/b\n",
+            ["/tmp/a-%%h", "/tmp/b"],
+        ),
+        ("control_path = /tmp/a-%%h\ncontrol_path_dir=~/.ansible/cp\ncontrol_path_dir=/tmp\n", ["/tmp/a-%%h", "/tmp"]),
+        ("control_path = %(directory)s/%%h\nfact_caching_connection = /tmp/facts\n", []),
+        ("plugin: cloud\ncache: true\ncache_connection: /tmp/hosts\n", ["/tmp/hosts"]),
+        ("n1 ansible_control_path=/tmp/c1 ansible_ssh_control_path_dir=/tmp/c2\n", ["/tmp/c1", "/tmp/c2"]),
+        ("[Main]\nconfdir: /opt/groups.d $CFGDIR/more.d\n", ["/opt/groups.d", "HERE/more.d"]),
         ("vault_identity_list = a@/opt/v, b@prompt\n", ["/opt/v"]),
         ("users:\n- user:\n    exec:\n      command: /opt/login\n      args: [/tmp/x]\n", ["/opt/login"]),
         ("users:\n- user:\n    exec:\n      command: ./login\n", ["HERE/./login"]),
@@ -88,3 +99,24 @@ def test_folders_that_wildcards_lead_to_are_named_before_a_file_is_there(tmp_pat
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "config").write_text(f"Include {tmp_path}/?/*/x.conf\n")
     assert {str(tmp_path / "a"), str(tmp_path / "a" / "b")} < set(code_of(str(tmp_path / "config")))
+
+
+def test_what_lies_in_a_folder_of_plug_ins_is_named_where_it_may_be_somebody_elses(tmp_path: Path) -> None:
+    """As root unpacks it, an archive keeps its owners; a folder of data that a command names is not looked through."""
+    for name in ("plugins", "data"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.so").write_text("")
+        (tmp_path / name / "x.so").chmod(0o666)
+    config = tmp_path / "config"
+    for line, named in ((f"PluginDir={tmp_path}/plugins", True), (f"map: grep x {tmp_path}/data", False)):
+        config.write_text(f"{line}\n")
+        assert any(one.endswith("x.so") for one in all_code_of(str(config))) is named, line
+    config.write_text("library = plugins\n")
+    assert named_code(str(config), lambda path: path if path.endswith("x.so") else "").endswith("plugins/x.so")
+
+
+def test_further_folders_of_settings_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / "more.d").mkdir()
+    (tmp_path / "more.d" / "a.conf").write_text("[a]\nmap: /opt/upcall $GROUP\n")
+    (tmp_path / "config").write_text("[Main]\nconfdir: $CFGDIR/more.d\n")
+    assert "/opt/upcall" in list(code_of(str(tmp_path / "config")))
