@@ -26,8 +26,8 @@ _LATEST = 1 << 40  # seconds, as of runs of pairs
 _MOST_STATE = 1 << 28
 # Of 100,000 nodes with 16 GPUs: 60 values and a few tables each. A text of brackets takes 30 times its size in memory.
 _MOST_VALUES, _MOST_TABLES = 1 << 24, 1 << 22
-# What damaged or strange JSON raises on the way to what it should be.
-DAMAGED = (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RecursionError)
+# What damaged or strange JSON raises on the way to what it should be; infinity is no whole number.
+DAMAGED = (OSError, ValueError, ArithmeticError, EOFError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 class KeptHead:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, EngineNode, plan, undone
 from rocdoctor.fleet.engines import ENGINES, SLURM, FleetEngine
+from rocdoctor.fleet.kept_files import DAMAGED
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
 from rocdoctor.host.live.only_one import only_one
@@ -119,7 +120,7 @@ class Acting:
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror or error}") from None
         for line in text.splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+            with contextlib.suppress(*DAMAGED):
                 one = json.loads(line)
                 action, reason, at = one["action"], str(one["reason"]), int(one["at"])
                 if action in ("drain", "aside"):

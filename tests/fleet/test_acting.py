@@ -342,6 +342,7 @@ def test_a_call_that_fails_is_told_and_a_journal_that_was_cut_is_read(tmp_path: 
     _, failed = acting.apply(_verdict("n05"), ActionLimits(), NOW)
     assert "Access denied" in failed[0]
     with (tmp_path / "actions.jsonl").open("a") as stream:
+        stream.write('{"action": "drain", "nodes": ["n6"], "reason": "", "at": 1e999}\n')
         stream.write('{"action": "drain", "nodes": ["n0')
     assert [one.node for one in acting.journal()] == ["n05"]
     assert json.loads((tmp_path / "actions.jsonl").read_text().splitlines()[0])["action"] == "drain"

@@ -71,6 +71,7 @@ _STRANGE = [
     f'{{{_HEAD}, "problems": {{"n1": 5}}}}',
     f'{{{_HEAD}, "problems": {{}}, "forget": [{{}}]}}',
     f'{{{_HEAD}, "problems": {"[" * 100_000}',
+    *(f'{{{_HEAD}, "problems": {{}}, "net": [[{row}]]}}' for row in ('"n1", 1e999, 1, ""', '"\\u001b[31m", 5, 1, ""')),
     *(f'{{"at": {at}, "problems": {{}}}}' for at in ("1e999", "NaN", "-1", "1" + "0" * 30)),
 ]
 

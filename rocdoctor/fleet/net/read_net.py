@@ -69,4 +69,10 @@ def as_row(look: NetLook) -> list[Any]:
 
 def from_rows(rows: Any) -> list[NetLook]:
     """Looks as they are kept. Raises ValueError or TypeError for what is none."""
-    return [NetLook(str(node), int(at), bool(slow), str(message)) for node, at, slow, message in rows]
+    return [_kept(*row) for row in rows]
+
+
+def _kept(node: Any, at: Any, slow: Any, message: Any) -> NetLook:
+    if not isinstance(node, str) or not NODE.fullmatch(node) or type(at) is not int or not 0 <= at <= _LATEST:
+        raise ValueError("no look at a node")
+    return NetLook(node, at, bool(slow), one_line(str(message)[:_MOST_SIGNS]))
