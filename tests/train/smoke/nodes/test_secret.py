@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -212,3 +213,9 @@ def test_sets_of_modes_leave_out_what_unpickles_and_say_so() -> None:
         assert "not run over nodes unless named: objects, checkpoint" in notes[0]
     named = modes_named(["objects"], False)
     assert _without_objects(named, True) == (named, ())
+
+
+def test_a_key_that_a_killed_run_left_gets_into_no_commit() -> None:
+    """Git keeps no mode but that of programs, so a key of mode 0600 would be everybody's."""
+    rules = (Path(__file__).parents[4] / ".gitignore").read_text().splitlines()
+    assert any(fnmatch(path.name, rule) for path in secret._paths("1.0") for rule in rules)
