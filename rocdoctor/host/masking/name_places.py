@@ -16,7 +16,7 @@ _LEVELS = "|".join(
 LEVEL = regex(_LEVELS)
 USER_PLACES = (
     (
-        regex(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
+        regex(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER|LSFUSER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
         "user",
     ),
     (regex(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),

@@ -53,7 +53,20 @@ _CODE = regex(r"[A-Za-z]{1,6}_?\d{3,9}[a-z]?|[A-Z]{2,8}_\w{1,20}|project_\w{1,20
 _SORTS = frozenset(
     (
         *("gpfs", "lustre", "beegfs", "ceph", "cephfs", "nfs", "large", "small", "fast", "slow", "bulk", "flash"),
-        *("local", "domain", "shared", "common", "cscs", "klemming", "fs0", "fs1", "fs2", "userexternal", "usertrain"),
+        *(
+            "local",
+            "domain",
+            "shared",
+            "common",
+            "cscs",
+            "klemming",
+            "fs0",
+            "fs1",
+            "fs2",
+            "userexternal",
+            "usertrain",
+            "work",
+        ),
     )
 )
 _ACCOUNT = regex(r"[a-z]{2,14}_[a-z]{1,2}|[a-z]{1,4}\d{3,6}[a-z]{0,3}|[a-z]{1,3}\.[a-z]{2,20}")
@@ -188,7 +201,7 @@ def _share(match: re.Match[str], user: Replace, folders: Collection[str]) -> str
             break
         following = parts[number + 1] if not last and number + 1 < len(parts) else ""
         if not last and (_sorts(part, grouped) or _leads_to_user(part, following)):
-            of_projects = _GROUPED.fullmatch(part) is not None
+            of_projects = _GROUPED.fullmatch(part) is not None and not (own and part == "work")
             people = people or (part.lower() in _GROUPS and not of_projects)
             named = named or of_projects
             grouped = grouped or of_projects
