@@ -14,12 +14,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Click
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS, Area
+from rocdoctor.tui.kept_focus import KeptFocus
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
 from rocdoctor.tui.style import RISK
@@ -151,7 +151,7 @@ class AreaBar(Static):
                 return
 
 
-class Page(Screen[None]):
+class Page(KeptFocus):
     """A screen of an area. Subclasses give ``AREA``, ``body`` and ``show``."""
 
     AREA: ClassVar[str] = ""

@@ -94,7 +94,6 @@ class FindingsPage(Page):
         self._details: dict[Key, Details] = {}
         self._read: set[Key] = set()  # whose details are of this diagnosis
         self._seen: Key | None = None
-        self._hidden_in_use = False  # the list was hidden while keys went to it
         self._pause: Timer | None = None
         self._lookup: Background[dict[Key, Details]] | None = None
         self._verifying = Verifying(self, self.copy, self.draw_verification)
@@ -159,11 +158,6 @@ class FindingsPage(Page):
         if not shown:
             self.query_one("#empty", Static).update(no_rows(self.look, panel.filter, bool(self._sections)))
         self.query_one(FindingOptions).fill(shown)
-        chosen = self.query_one("#list")
-        self._hidden_in_use |= not shown and (self.focused is None or self.focused is chosen)
-        if shown and (self.focused is None or self._hidden_in_use):  # Textual gives the focus away once it is hidden
-            self._hidden_in_use = False
-            self.call_after_refresh(chosen.focus)
         self._chosen()
 
     def _rows(self) -> list[FindingsRow]:
