@@ -88,6 +88,13 @@ class Session(App[None]):
         raise NotImplementedError
 
 
+def same_evidence(before: Host | None, host: Host) -> bool:
+    """Whether a host asks what was open before: this machine, or the same file again."""
+    return host is before or (
+        before is not None and host.kind != "text" and (before.kind, before.origin) == (host.kind, host.origin)
+    )
+
+
 def session_of(app: App[object]) -> Session:
     """The app, by its own type."""
     assert isinstance(app, Session)

@@ -20,6 +20,7 @@ from rocdoctor.tui.background import Background
 from rocdoctor.tui.draw.lines import hung
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
+from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.widgets.ask import Ask
 from rocdoctor.tui.widgets.rows import Lines, Rows
 
@@ -71,6 +72,7 @@ class BundlePage(Page):
         self._written = ""
         self._packs = False
         self._stepped = -1  # the row whose masked places are stepped through
+        self._drawn = ("", "")  # question and text of the answer that is shown
         self.reading = False
 
     def body(self) -> ComposeResult:
@@ -89,7 +91,7 @@ class BundlePage(Page):
     def show(self, look: Look) -> None:
         """Put the bundle together once all has been answered."""
         host = self.rocdoctor.host
-        if self._of is not None and self._of[0] is not host:
+        if self._of is not None and not same_evidence(self._of[0], host):
             self._forget()
         if look.busy:
             if self._contents is None:
@@ -112,11 +114,15 @@ class BundlePage(Page):
         self._work = Background(self.app, work, done=self._gathered, failed=self._failed)
 
     def _forget(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
         self._contents, self._of, self._path, self._written, self._hits = None, None, None, "", []
         self.query_one("#search", Input).value = ""
         self.query_one("#questions", Rows).set(0, lambda index, width: Text())
+        self._drawn = ("", "")
         self.query_one("#answer", Lines).put(None)
         self._see(False)
+        self.query_one("#questions").focus()
 
     def _say(self, words: str) -> None:
         self.query_one("#head", Static).update(Text(words))
@@ -125,9 +131,10 @@ class BundlePage(Page):
         self._say(f"No bundle can be made: {one_line(str(error)) or type(error).__name__}")
 
     def _gathered(self, contents: Contents) -> None:
+        before = self._question
         self._contents = contents
         self._draw_head()
-        self._find(self.query_one("#questions", Rows).cursor)
+        self._find(self.query_one("#questions", Rows).cursor, before)
         self._go_to_wanted()
 
     async def on_screen_resume(self) -> None:
@@ -159,7 +166,14 @@ class BundlePage(Page):
         """Show the questions that the words are in."""
         self._find(0)
 
-    def _find(self, cursor: int) -> None:
+    @property
+    def _question(self) -> str:
+        """The one under the cursor."""
+        at = self.query_one("#questions", Rows).cursor
+        return self._contents.rows[self._hits[at]].question if self._contents and at < len(self._hits) else ""
+
+    def _find(self, cursor: int, question: str = "") -> None:
+        """Show what the words are in; the cursor goes to the question where it is there, else to its place."""
         contents = self._contents
         if contents is None:
             return
@@ -167,6 +181,8 @@ class BundlePage(Page):
         from rocdoctor.tui.bundle.drawing import row
 
         self._hits = hits = search(contents, self.query_one("#search", Input).value)
+        found = [contents.rows[hit].question for hit in hits] if question else []
+        cursor = found.index(question) if question in found else cursor
         rows = self.query_one("#questions", Rows)
         rows.set(len(hits), lambda index, width: row(contents.rows[hits[index]], width, index == rows.cursor), cursor)
         self.query_one("#hits", Static).update(f"{len(hits)} of {len(contents.rows)}")
@@ -190,6 +206,7 @@ class BundlePage(Page):
         if self._contents is None or not self.query_one("#view").display:
             return
         if index >= len(self._hits):
+            self._drawn = ("", "")
             answer.put(None)
             self.query_one("#view-title", Static).update("no question holds these words")
             return
@@ -201,7 +218,10 @@ class BundlePage(Page):
         self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
         from rocdoctor.report.machine.bundle_document import masked_spans
 
-        answer.put(partial(hung, text_of(self._contents, self._hits[index])), masked_spans)
+        text = text_of(self._contents, self._hits[index])
+        if (row.question, text) != self._drawn:  # else the place where somebody reads stays
+            self._drawn = (row.question, text)
+            answer.put(partial(hung, text), masked_spans)
 
     def adapt(self) -> None:
         """Both beside each other where there is room."""
@@ -239,8 +259,7 @@ class BundlePage(Page):
             self.notify("nothing was masked in these answers")
             return
         self._stepped = rows.cursor = at
-        self._see(True)
-        self._draw_answer()
+        self.action_read()
         self.call_after_refresh(answer.step)
 
     def action_search(self) -> None:

@@ -120,6 +120,7 @@ class ComparePage(Page):
             self._say("From the other evidence to this machine (o opens other evidence):")
             self.query_one("#differences", Lines).put(lambda width: report(found[1], width))
             self.refresh_bindings()
+            self.show(self.look)  # this machine may have been judged anew meanwhile
 
         def failed(error: Exception) -> None:
             words = one_line(str(error)).rstrip(".") or type(error).__name__

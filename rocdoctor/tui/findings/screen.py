@@ -29,6 +29,7 @@ from rocdoctor.tui.findings.mending import Mending
 from rocdoctor.tui.findings.verifying import Verifying
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
+from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.widgets.flow import FlowText
 
 _REST_S = 0.04  # while somebody runs through the list, pages are not looked up
@@ -116,7 +117,7 @@ class FindingsPage(Page):
         host = self.rocdoctor.host
         if self._host is not None and host is not self._host:
             self._verifying.forget()
-            if (host.kind, host.origin) != (self._host.kind, self._host.origin):
+            if not same_evidence(self._host, host):
                 self._forget()
         self._host = host
         if look.diagnosis is not self._diagnosis:
@@ -144,6 +145,8 @@ class FindingsPage(Page):
 
     def _forget(self) -> None:
         self.query_one(FilterPanel).clear()
+        if self._lookup is not None:
+            self._lookup.cancel()
         self._details.clear()
         self._seen = None
         self.query_one(FindingOptions).forget()

@@ -17,9 +17,11 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Static
 
+from rocdoctor.host.base import Host
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
+from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from rocdoctor.tui.story import Story
 
 _PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GPUs"), ("next", "next"))
+_IN_SHORT, _LOOKING = "in short", "Looking. What is known appears at once, slow tools follow."
 _PANEL_AREAS = {"gpus": "thermals", "changes": "findings", "links": "topology"}
 _OTHER_LINES = 30  # of the overview but for the findings
 _MOST_CHANGES = 10  # beside the findings; below them half as many
@@ -103,14 +106,15 @@ class OverviewPage(Page):
         super().__init__()
         self._rows: tuple[FindingsRow, ...] = ()
         self._told: Story | None = None
+        self._host: Host | None = None
 
     def body(self) -> ComposeResult:
         """Parts below each other, and the GPUs beside them."""
         with VerticalScroll(id="overview", can_focus=False):
             with Vertical(id="left"):
                 first = FirstThing(id="first")
-                first.update("Looking. What is known appears at once, slow tools follow.")
-                first.border_title = "in short"
+                first.update(_LOOKING)
+                first.border_title = _IN_SHORT
                 yield first
                 yield FlowText(id="counts", classes="part")
                 yield FoundRows(id="found")
@@ -133,6 +137,10 @@ class OverviewPage(Page):
 
     def show(self, look: Look) -> None:
         """Fill the parts."""
+        host = self.rocdoctor.host
+        if self._host is not None and not same_evidence(self._host, host):
+            self._forget()
+        self._host = host
         if look.phase == "failed" and look.diagnosis is None:
             self.query_one("#first", Static).update(Text(f"rocdoctor itself failed: {one_line(look.problem)}"))
         if look.diagnosis is None:
@@ -149,10 +157,13 @@ class OverviewPage(Page):
         first.border_title = told.heading
         first.set(partial(drawing.first, told))
         self.refresh_bindings()
+        before, at = self._rows, self.query_one("#found", FoundRows).cursor
         self._rows = tuple(
             row for one in sections(diagnosis, look.preliminary) for row in one.rows if row.finding is not None
         )
-        self._draw_rows()
+        keys = [row.key for row in self._rows]
+        chosen = before[at].key if at and at < len(before) else None  # the first is where one begins
+        self._draw_rows(keys.index(chosen) if chosen in keys else at)
         self.query_one("#counts", FlowText).set(partial(drawing.counts, diagnosis))
         self.query_one("#card", FlowText).set(partial(drawing.card, diagnosis))
         self.query_one("#unknown", FlowText).set(partial(drawing.unknown, diagnosis))
@@ -166,14 +177,25 @@ class OverviewPage(Page):
         self.query_one("#next", FlowText).set(lambda width: dashboard.next_lines(look, width, clock))
         self._draw_changes()
 
-    def _draw_rows(self) -> None:
+    def _forget(self) -> None:
+        """Nothing of another machine stays."""
+        self._rows, self._told = (), None
+        self._draw_rows(0)
+        self.query_one("#first", FlowText).border_title = _IN_SHORT
+        self.query_one("#first", FlowText).set(lambda width: Text(_LOOKING))
+        for name in ("#counts", "#card", "#unknown", "#gpus", "#links", "#next"):
+            self.query_one(name, FlowText).set(lambda width: Text())
+        self.refresh_bindings()
+
+    def _draw_rows(self, cursor: int | None = None) -> None:
         """The findings: two lines for each where a tall terminal has room for them beside everything else."""
         from rocdoctor.tui.overview import drawing
 
         found, rows = self._rows, self.query_one("#found", FoundRows)
         tall = 2 if len(found) * 2 <= self.app.size.height - _OTHER_LINES else 1
         rows.styles.height = len(found) * tall
-        rows.set(len(found), lambda at, width: drawing.found_row(found[at], width, tall), rows.cursor, tall)
+        at = rows.cursor if cursor is None else cursor
+        rows.set(len(found), lambda at, width: drawing.found_row(found[at], width, tall), at, tall)
 
     def _draw_changes(self) -> None:
         """What has changed on a live machine: beside the findings, or below them where there is something."""

@@ -66,6 +66,7 @@ class PastePage(Page):
         self._asides: list[LargePaste] = []
         self._work: Background[Read] | None = None
         self._read: Read | None = None
+        self._asked = ""  # the text when a diagnosis was asked for
         self.reading = False
 
     def body(self) -> ComposeResult:
@@ -177,9 +178,16 @@ class PastePage(Page):
 
         open_evidence.ask(self.rocdoctor, start)
 
+    def on_text_area_changed(self) -> None:
+        """Somebody types on: a diagnosis that came now would take the keys, and be one of another text."""
+        if self._work is not None and self._work.running and self._area.text != self._asked:
+            self._work.cancel()
+            self._say("Stopped, since the text has changed: F5 diagnoses it.")
+
     def _start(self, work: Callable[[Background[Read]], Read], words: str) -> None:
         if self._work is not None:
             self._work.cancel()
+        self._asked = self._area.text
         self._edit()
         self._say(words)
         self._work = Background(self.app, work, done=self._done, failed=self._failed)

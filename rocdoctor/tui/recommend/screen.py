@@ -20,6 +20,7 @@ from rocdoctor.tui.recommend.drawing import plan_text
 from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
+from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.story import Unfit, failing
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
@@ -103,7 +104,7 @@ class RecommendPage(Page):
     def show(self, look: Look) -> None:
         """Begin with a workload that fits this machine, once it has answered."""
         host = self.rocdoctor.host
-        if self._host is not None and self._host is not host:
+        if self._host is not None and not same_evidence(self._host, host):
             self._forget()
         self._host = host
         machine = look.diagnosis.machine if look.diagnosis is not None else None
@@ -123,7 +124,8 @@ class RecommendPage(Page):
             self._work.cancel()
         self._files.forget()
         self._machine, self._answer, self._outdated = None, None, False
-        self._see("form")
+        self.query_one("#plan", FlowText).set(lambda width: Text())
+        self._go("form")
 
     def _begin(self, machine: Machine) -> None:
         before = self._form.form()
@@ -139,7 +141,7 @@ class RecommendPage(Page):
             if answer is None:
                 self._say("Choose a model and press Enter.")
             else:
-                self._planned(form, answer)
+                self._planned(form, machine, answer)
 
         self._start(work, done)
 
@@ -203,15 +205,18 @@ class RecommendPage(Page):
         def work(task: Background[Any]) -> Recommendation:
             return plan(form, machine, counter(task, self._say, "comparing configurations"))
 
+        asked_at = self.focused
+
         def done(answer: Recommendation) -> None:
-            self._planned(form, answer)
-            self._go("plan")
+            self._planned(form, machine, answer)
+            if self.focused is asked_at:  # else somebody is about to type
+                self._go("plan")
 
         self._start(work, done)
 
-    def _planned(self, form: Form, answer: Recommendation) -> None:
-        self._of, self._answer, self._outdated = form, answer, False
-        self._files.of(form, self._machine, answer)
+    def _planned(self, form: Form, machine: Machine | None, answer: Recommendation) -> None:
+        self._of, self._answer, self._outdated = form, answer, machine is not self._machine
+        self._files.of(form, machine, answer)
         source = self._source()
         line = command(form, source) if source != "" else ""
         change = self._change()

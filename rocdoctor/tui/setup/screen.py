@@ -13,6 +13,7 @@ from textual.containers import Container, VerticalScroll
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
@@ -21,6 +22,7 @@ from rocdoctor.tui.background import Background
 from rocdoctor.tui.draw.links import linked
 from rocdoctor.tui.look import Look, plan_of_today
 from rocdoctor.tui.page import Page
+from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.setup.step_verify import Verified, program_of, verify_step
 from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import VerifyProgress, torch_words
@@ -65,7 +67,9 @@ class SetupPage(Page):
         super().__init__()
         self.goal: Goal = "pytorch"
         self.plan: SetupPlan | None = None
+        self._host: Host | None = None
         self._judged: Diagnosis | None = None
+        self._shown: str | None = None  # the step that is told of
         self._work: Background[SetupPlan] | None = None
         self._verified: dict[str, Text] = {}
         self._verifying: Background[Verified] | None = None
@@ -81,6 +85,10 @@ class SetupPage(Page):
 
     def show(self, look: Look) -> None:
         """Make the plan anew where the diagnosis is another one."""
+        host = self.rocdoctor.host
+        if self._host is not None and not same_evidence(self._host, host):
+            self._forget()
+        self._host = host
         if look.diagnosis is None:
             self.query_one("#setup-head", FlowText).set(lambda width: Text("Looking ..."))
         elif look.diagnosis is not self._judged:
@@ -92,6 +100,16 @@ class SetupPage(Page):
                 self._made(look.setup)
             else:
                 self._make(look.diagnosis)
+
+    def _forget(self) -> None:
+        """Nothing of another machine stays."""
+        for work in (self._work, self._verifying):
+            if work is not None:
+                work.cancel()
+        self._progress.cancel()
+        self.plan, self._judged, self._verified, self._shown = None, None, {}, None
+        self.query_one("#setup-list", OptionList).clear_options()
+        self.query_one("#setup-step", FlowText).set(lambda width: Text())
 
     def _make(self, diagnosis: Diagnosis) -> None:
         if self._work is not None:
@@ -134,7 +152,9 @@ class SetupPage(Page):
             flow.set(lambda width: Text("No step is known for this machine."))
             return
         flow.set(partial(_detail, plan, step, self._verified.get(step.id), self._sudo))
-        self.query_one("#setup-detail", VerticalScroll).scroll_home(animate=False)
+        if step.id != self._shown:  # else somebody may be reading further down
+            self._shown = step.id
+            self.query_one("#setup-detail", VerticalScroll).scroll_home(animate=False)
 
     def action_goal(self) -> None:
         """The next goal."""
@@ -162,7 +182,7 @@ class SetupPage(Page):
 
         def done(found: Verified) -> None:
             self._verified[step.id] = outcome(step, found)
-            if found.plan is not None:
+            if found.plan is not None and goal == self.goal:
                 self._made(found.plan)
             self._show_step()
 

@@ -31,8 +31,8 @@ class SmokeGrid(SearchedOptions):
         return self._rows[at] if at is not None and at < len(self._rows) else None
 
     def chosen_by_hand(self, event: SearchedOptions.OptionHighlighted) -> bool:
-        """Whether a person moved the cursor, and not ``lead``."""
-        return event.option_index != self._led
+        """Whether a person moved the cursor, and not ``lead``; a place that it has left since tells nothing."""
+        return event.option_index == self.highlighted != self._led
 
     def put(self, sections: Sequence[GridSection], chosen: Collection[str] | None) -> None:
         """Show these sections. ``chosen``: the modes that are marked; None where nothing can be chosen."""

@@ -319,7 +319,7 @@ class ThermalsPage(Page):
             gpus.clear_options()
             gpus.add_options([Option(line) for line in rows])
             if rows:
-                gpus.highlighted = min(at, len(rows) - 1)
+                gpus.highlighted = self._shown.index(selected) if selected in self._shown else min(at, len(rows) - 1)
         else:
             for at, line in enumerate(rows):
                 if gpus.get_option_at_index(at).prompt != line:
