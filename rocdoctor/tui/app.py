@@ -20,13 +20,14 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import ShownCells, changed_only, erases_in_colour
-from rocdoctor.tui.config import ACTIONS, ANSI, Config, config_file, light_background, theme_named, theme_names
+from rocdoctor.tui.config import ACTIONS, ANSI, Config, config_file, theme_named, theme_names
 from rocdoctor.tui.kept_rules import KeptRules
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import Session
 from rocdoctor.tui.style import ON_DARK, ON_LIGHT, named_colours
+from rocdoctor.tui.terminal_background import LIGHT, follow
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 _MOST_NEWS, _KEPT_CHANGES = 3, 200  # lines at once, and in all
 _LEAVE_S = 4.0  # for a second press
-_LIGHT = "textual-light"
 
 
 def _commands() -> type[Provider]:
@@ -53,13 +53,6 @@ def _commands() -> type[Provider]:
 def _copied(what: str, program: str) -> str:
     sent = f"sent {what} to the terminal, which copies it if it allows that (OSC 52)"
     return f"copied {what} ({program})" if program else sent
-
-
-def _with_values_of_now(look: Look) -> Diagnosis | None:
-    """What is known, with the values of the last look."""
-    if look.diagnosis is None or look.now is None:
-        return look.diagnosis
-    return replace(look.diagnosis, machine=look.now)
 
 
 class RocdoctorApp(Session):
@@ -115,6 +108,7 @@ class RocdoctorApp(Session):
         self._shown_cells = ShownCells(erases_in_colour())
         self.ansi_theme_dark = named_colours(self.ansi_theme_dark, ON_DARK)
         self.ansi_theme_light = named_colours(self.ansi_theme_light, ON_LIGHT)
+        self._theme = self.theme  # that nobody has chosen
         self._odd = [*self.config.problems, *self._as_liked()]
 
     def on_mount(self) -> None:
@@ -131,8 +125,7 @@ class RocdoctorApp(Session):
         for key, name in self.config.keys.items():
             self.bind(key, ACTIONS[name], description=name, show=False)
         if not self.config.theme:
-            if light_background(os.environ.get("COLORFGBG", "")) and not os.environ.get("NO_COLOR"):
-                self.theme = _LIGHT
+            follow(self, self._background_told)
             return []
         theme = theme_named(self.config.theme, list(self.available_themes))
         if not theme:
@@ -142,9 +135,14 @@ class RocdoctorApp(Session):
             self.theme = theme
         return []
 
+    def _background_told(self, light: bool) -> None:
+        if light and self.theme == self._theme:  # else somebody has chosen one
+            self._theme = LIGHT  # before it is heard of
+            self.theme = LIGHT
+
     def _theme_chosen(self, name: str) -> None:
         """Say how it is kept: another run asks the file of the user."""
-        if self.drawn and name != self.config.theme:
+        if self.drawn and name not in (self.config.theme, self._theme):
             words = f'to keep this theme: theme = "{name}" in {config_file()}'
             self.notify(words, timeout=10, markup=False)
 
@@ -186,7 +184,7 @@ class RocdoctorApp(Session):
         if not renew:
             self.since, self.changes, self._last = 0.0, (), None
         elif before.diagnosis is not None and not before.preliminary:
-            self._last = _with_values_of_now(before)
+            self._last = before.diagnosis_now
         self.changed = ""
         host, smoke = self._with_results()
 
@@ -221,7 +219,7 @@ class RocdoctorApp(Session):
         if self.host.kind != "live" or self.look.busy or self.look.diagnosis is None or busy:
             return
         host, smoke = self._with_results()
-        known, before = self.look, None if self.look.preliminary else _with_values_of_now(self.look)
+        known, before = self.look, None if self.look.preliminary else self.look.diagnosis_now
 
         def work(task: Background[_Seen]) -> _Seen:
             from rocdoctor.tui.changes import changes

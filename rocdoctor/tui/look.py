@@ -56,6 +56,13 @@ class Look:
         """More will come."""
         return self.phase in ("asking", "judging")
 
+    @property
+    def diagnosis_now(self) -> Diagnosis | None:
+        """What is known, with the values of the last look."""
+        if self.diagnosis is None or self.now is None:
+            return self.diagnosis
+        return replace(self.diagnosis, machine=self.now)
+
 
 @dataclass(frozen=True, slots=True)
 class Again:

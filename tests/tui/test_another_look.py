@@ -13,7 +13,8 @@ from textual.widgets import Input, OptionList, Static
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.bundle.screen import BundlePage
-from rocdoctor.tui.compare import screen as comparing
+from rocdoctor.tui.compare import comparing
+from rocdoctor.tui.compare import screen as compare_screen
 from rocdoctor.tui.compare.screen import ComparePage
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.overview.screen import FoundRows
@@ -130,7 +131,7 @@ def test_a_plan_stays_and_says_that_the_machine_was_looked_at_again_and_other_ev
         assert "looked at again" in str(page.query_one("#state", Static).render())
         app.host, app.look = fixture_host("rx7900xtx-2gpu"), Look()
         await seen(pilot)
-        assert page.view == "form" and page.focused is page.query_one("#models")
+        assert str(page.view) == "form" and page.focused is page.query_one("#models")
         assert not str(page.query_one("#plan", Static).render()).strip()
 
     driven(fixture_host("mi300x-8gpu"), look)
@@ -153,7 +154,7 @@ def test_a_plan_takes_no_keys_from_somebody_who_went_on_and_is_outdated_where_th
         _asked_again(app, lambda known: replace(known, machine=replace(known.machine)))
         go.set()
         await until(pilot, lambda: page._work is not None and not page._work.running)
-        assert isinstance(page.focused, Input) and page.view == "form"
+        assert isinstance(page.focused, Input) and str(page.view) == "form"
         assert "looked at again" in str(page.query_one("#state", Static).render())
 
     driven(fixture_host("mi300x-8gpu"), look)
@@ -284,7 +285,7 @@ def test_a_comparison_is_made_again_where_the_machine_was_judged_meanwhile(monke
         go.wait(60)
         return beside(before, host, diagnosis)
 
-    monkeypatch.setattr(comparing, "beside", held)
+    monkeypatch.setattr(compare_screen, "beside", held)
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page: ComparePage = await _open(app, pilot, "0", ComparePage)

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.smoke.grid import SmokeGrid
 from rocdoctor.tui.smoke.run_session import Runner
 from rocdoctor.tui.smoke.screen import SmokePage
 from tests.tui.kit import driven, fixture_host, shown, until
@@ -192,7 +193,10 @@ def test_cancel_ends_it_and_says_so(host: LiveFixture, runner: ScriptedRunner) -
         runner.finish(note="cancelled")
         await until(pilot, lambda: "Cancelled after 1 of" in state(app))
         assert "everything that ran was ended" in state(app)
-        assert "not ended" in next(line for line in shown(app).splitlines() if line.startswith(" [x] ddp "))
+        grid = page(app).query_one(SmokeGrid)
+        lines = [str(grid.get_option_at_index(at).prompt) for at in range(grid.option_count)]
+        assert "not ended" in next(line for line in lines if line.startswith("[x] ddp "))
+        assert grid.selected is not None and grid.selected.mode == "compute", "it leads to what came of it"
         assert app.look.diagnosis is not None
         assert app.look.diagnosis.machine.smoke == ()
         await pilot.press("s")
