@@ -168,10 +168,11 @@ def test_help_and_commands_are_in_reach_while_keys_are_typed() -> None:
 
 
 def test_escape_stops_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
-    go = threading.Event()
+    go, ended = threading.Event(), threading.Event()
 
     def slow(pieces: object) -> None:
         go.wait(60)
+        ended.set()
 
     monkeypatch.setattr(diagnosis, "read_text", slow)
 
@@ -183,7 +184,7 @@ def test_escape_stops_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: "Stopped." in shown(app))
         go.set()
-        await pilot.pause(0.2)
+        await until(pilot, ended.is_set)
         assert page._read is None
         assert not page.reading
 

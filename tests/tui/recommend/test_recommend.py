@@ -31,7 +31,8 @@ from rocdoctor.tui.recommend.screen import RecommendPage
 from rocdoctor.tui.widgets.ask import Ask, Confirm
 from rocdoctor.tui.widgets.rows import Rows
 from tests.kit import ROOT
-from tests.tui.kit import NARROW, SIZES, WIDE, driven, fixture_host, same_picture, shown, until
+from tests.tui.kit import NARROW, SIZES, WIDE, driven, fixture_host, same_picture, seen, shown, until
+from tools.docs.pictures import settled
 
 pytestmark = pytest.mark.usefixtures("plans_once")
 
@@ -188,7 +189,7 @@ def test_what_does_not_fit_names_the_smallest_change_and_a_key_applies_it() -> N
         form.fill(Form("llama-3.1-8b", "full"))
         await pilot.press("enter")
         await until(pilot, lambda: page._answer is not None and page._answer.plan is None)
-        await pilot.pause(0.1)
+        await until(pilot, lambda: page.view == "plan" and "Key a applies" in shown(app))
         text = shown(app)
         await pilot.press("f")
         assert page.view != "files"
@@ -242,7 +243,7 @@ def test_a_search_tells_its_progress_and_ends_when_it_is_stopped(monkeypatch: py
         await until(pilot, lambda: held.ended == 2)
         page.query_one("#seq", Input).focus()
         await pilot.press(*"512")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: page._form.form().seq == "512")
         assert len(held.forms) == 2
         held.go.set()
         await pilot.press("enter")
@@ -322,7 +323,8 @@ def test_a_file_is_wrapped_and_never_cut_off() -> None:
         first = files.emission
         await pilot.press("down", "down", "down", "down", "space")
         await until(pilot, lambda: files.emission is not first)
-        await pilot.pause(0.1)
+        await settled(app, pilot)
+        await seen(pilot)
         assert "NCCL_DEBUG=WARN" in shown(app)
         assert "\N{HORIZONTAL ELLIPSIS}" not in shown(app)
 
@@ -366,10 +368,12 @@ def test_the_form_outlasts_another_look_and_a_resize_and_begins_anew_with_other_
         assert form.seq == "777"
         assert form.method != first.method
         await pilot.resize_terminal(200, 50)
-        await pilot.press("escape", "1", "r")
-        await until(pilot, lambda: app.look.phase == "done")
+        await pilot.press("escape", "1")
+        await until(pilot, lambda: app.current_mode == "overview")
+        await pilot.press("r")
+        await settled(app, pilot)
         await pilot.press("6")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: app.screen is page)
         assert page.query_one(PlanForm).form() == form
         app.open(fixture_host("recorded-cpu-vm"))
         await until(pilot, lambda: page.query_one(PlanForm).form().seq == "" and page._answer is not None, 30)

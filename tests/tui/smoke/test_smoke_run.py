@@ -212,13 +212,16 @@ def test_leaving_the_screen_lets_it_go_on_and_quitting_ends_it(host: LiveFixture
         await pilot.press("s")
         await until(pilot, runner.running.is_set)
         await pilot.press("1")
+        await until(pilot, lambda: app.current_mode == "overview")
         runner.mode("compute", ["pass", "pass"], "pass")
-        await pilot.pause(0.5)
         assert runner.cancelled == 0
         await pilot.press("5")
         await until(pilot, lambda: isinstance(app.screen, SmokePage) and "1 of" in state(app))
-        await pilot.press("4", "q")
-        await pilot.pause(0.1)
+        assert runner.cancelled == 0
+        await pilot.press("4")
+        await until(pilot, lambda: app.current_mode == "thermals")
+        await pilot.press("q")
+        await until(pilot, lambda: any("q again ends that" in one for one in notices(app)))
         assert app.is_running  # a run would be lost, so the first press asks
         await pilot.press("q")
         await until(pilot, lambda: not app.is_running)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from rocdoctor.model.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.topology.drawn import Drawn
-from tests.tui.kit import SIZES, fixture_host, shown, until
+from tests.tui.kit import SIZES, fixture_host, seen, shown, until
 from tests.tui.topology.topology_screen_kit import details, drawn, narrow_link, on_topology, page, selected
 
 # -- selection
@@ -25,29 +26,29 @@ def test_the_arrows_go_from_gpu_to_gpu_to_both_ends_and_the_details_follow() -> 
         assert "root port 0000:00:01.1 (1022:14ab)" in details(app)
         for number in (1, 2, 3, 4, 5, 6, 7):
             await pilot.press("down")
-            await pilot.pause()
+            await seen(pilot)
             assert selected(shown(app)) == [f"gpu {number}"]
             assert f"gpu {number} (0000:" in shown(app)
         assert "root port 0000:e0:01.1 (1022:14ab)" in details(app)
         assert "gpu 0-6: XGMI, a direct link, weight 15" in details(app)
         for _ in range(33):
             page(app).action_go(1)
-        await pilot.pause()
+        await seen(pilot)
         assert "the higher, the slower" in shown(app)
         assert "gpu 7 (0000:ea:00.0)" in shown(app)
         for number in (7, 6):  # the end of the drawing, then the GPU before
             await pilot.press("up")
-            await pilot.pause()
+            await seen(pilot)
             assert selected(shown(app)) == [f"gpu {number}"]
         for _ in range(20):
             page(app).action_go(-1)
-        await pilot.pause()
+        await seen(pilot)
         assert selected(shown(app)) == ["gpu 0"]
         assert "CPU AMD EPYC 9354" in shown(app)
         await pilot.press("tab")  # to the details, which scroll
         for _ in range(30):
             await pilot.press("down")
-        await pilot.pause()
+        await seen(pilot)
         assert "HIP 0, torch 0, smi 0" in shown(app)
         assert selected(shown(app)) == ["gpu 0"]
 
@@ -58,16 +59,16 @@ def test_the_arrows_go_from_gpu_to_gpu_to_both_ends_and_the_details_follow() -> 
 def test_a_click_selects_the_gpu_under_the_pointer(size: tuple[int, int]) -> None:
     async def click(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.press("pagedown")
-        await pilot.pause()
+        await seen(pilot)
         rows = shown(app).splitlines()
         lines = [number for number, line in enumerate(rows) if "gpu 2 " in line]
         line = lines[0] + (0 if size[0] > 100 else 1)  # on a narrow screen its second line
         await pilot.click(offset=(12, line))
-        await pilot.pause()
+        await seen(pilot)
         assert selected(shown(app)) == ["gpu 2"]
         assert "0000:47:00.0" in details(app)
         await pilot.click(offset=(12, lines[0] - 1))  # the switch above: no GPU
-        await pilot.pause()
+        await seen(pilot)
         assert selected(shown(app)) == ["gpu 2"]
 
     on_topology(fixture_host("mi300x-8gpu"), click, size)
@@ -83,7 +84,7 @@ def test_enter_goes_to_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "warning: pcie-link-narrow" in details(app)
         monkeypatch.setattr(RocdoctorApp, "action_area", area)
         await pilot.press("enter")
-        await pilot.pause()
+        await seen(pilot)
 
     on_topology(narrow_link(), press, keys=())
     assert asked == ["findings"]
@@ -92,18 +93,18 @@ def test_enter_goes_to_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_m_shows_the_links_and_d_gives_their_room_to_the_drawing() -> None:
     async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.press("m")
-        await pilot.pause()
+        await seen(pilot)
         text = shown(app)
         assert text.splitlines()[2].strip() == "GPU to GPU"
         assert len(re.findall(r"^  gpu \d +(?:-|NV18) ", text, re.MULTILINE)) == 8
         assert "NV18: 18 NVLinks side by side" in text
         assert "path from the CPU" in text
         await pilot.press("d")
-        await pilot.pause()
+        await seen(pilot)
         assert "path from the CPU" not in shown(app)
         assert page(app).query_one("#drawing", Drawn).size.height == 21
         await pilot.press("d")
-        await pilot.pause()
+        await seen(pilot)
         assert "path from the CPU" in shown(app)
 
     on_topology(fixture_host("h100-8gpu"), press)
@@ -116,10 +117,10 @@ def test_a_machine_without_gpus_scrolls_with_the_arrows() -> None:
         for _ in range(8):
             await pilot.press("down")
         await pilot.press("end")
-        await pilot.pause()
+        await seen(pilot)
         assert "No GPU is on the PCI bus." in shown(app)
         await pilot.press("home")
-        await pilot.pause()
+        await seen(pilot)
         assert "CPU AMD EPYC 9654" in shown(app)
 
     on_topology(fixture_host("epyc-cpu-only"), go, (80, 16))
@@ -132,10 +133,9 @@ def test_it_begins_with_the_gpu_that_has_a_fault(size: tuple[int, int]) -> None:
         assert drawing.in_sight(3)
         assert "error: ras-uncorrectable" in details(app)
         await pilot.press("up")
-        await pilot.pause()
-        assert selected(shown(app)) == ["gpu 2"]
+        await until(pilot, lambda: selected(shown(app)) == ["gpu 2"])
         app.look = Look("done", app.look.diagnosis)
-        await pilot.pause(0.1)
+        await seen(pilot)
         assert selected(shown(app)) == ["gpu 2"], "a later look leaves the choice to the person"
 
     on_topology(fixture_host("faulty/mi300x-8gpu-tired"), look, size)
@@ -146,27 +146,28 @@ def test_it_begins_with_the_gpu_that_has_a_fault(size: tuple[int, int]) -> None:
 
 def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look() -> None:
     async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("down", "down", "down", "down")
-        await pilot.pause()
+        for gpu in range(1, 5):
+            await pilot.press("down")
+            await until(pilot, partial(lambda gpu: selected(shown(app)) == [f"gpu {gpu}"], gpu))
         before = page(app).query_one("#drawing", Drawn).scroll_y
         assert before > 0
         await pilot.press("1")
-        await pilot.pause()
+        await until(pilot, lambda: app.current_mode == "overview")
         app.look = Look("done", app.look.diagnosis)
         await pilot.press("3")
         await drawn(app, pilot)
         assert selected(shown(app)) == ["gpu 4"]
         assert page(app).query_one("#drawing", Drawn).scroll_y == before
         await pilot.resize_terminal(200, 60)
-        await pilot.pause(0.1)
+        await until(pilot, lambda: page(app).has_class("wide") and "NUMA node 0 CPUs" in shown(app))
         assert selected(shown(app)) == ["gpu 4"]
         assert "gpu 4 0000:8a:00.0 AMD Instinct MI300X, gfx942, 192 GiB, SPX/NPS1" in shown(app)
         assert "NUMA node 0 CPUs" in shown(app)
         await pilot.resize_terminal(80, 24)
-        await pilot.pause(0.1)
-        assert max(len(line.plain) for line in page(app).query_one("#drawing", Drawn)._lines) <= 76
+        lines = page(app).query_one("#drawing", Drawn)
+        await until(pilot, lambda: max(len(line.plain) for line in lines._lines) <= 76)
         app.look = Look("done", app.look.diagnosis)
-        await pilot.pause(0.1)
+        await seen(pilot)
         assert "gpu 4 (0000:8a:00.0)" in shown(app)
         assert "root port 0000:80:01.1" in details(app)
         await _other_evidence_starts_anew(app, pilot)

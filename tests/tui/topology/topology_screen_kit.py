@@ -12,7 +12,7 @@ from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.topology.drawn import Drawn, DrawnPane
 from rocdoctor.tui.topology.screen import TopologyPage
 from tests.golden.edits import Broken
-from tests.tui.kit import Drive, T, driven, shown
+from tests.tui.kit import Drive, T, driven, seen, shown
 
 
 def narrow_link() -> Host:
@@ -34,10 +34,10 @@ def on_topology(
         drawing = page(app)._drawing
         if tree and drawing is not None and drawing.spots:
             await pilot.press("v")
-            await pilot.pause()
+            await seen(pilot)
         for key in keys:
             await pilot.press(key)
-            await pilot.pause()
+            await seen(pilot)
         return await drive(app, pilot)
 
     return driven(host, there, size)
@@ -49,7 +49,7 @@ async def drawn(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.pause(0.02)
         if isinstance(app.screen, TopologyPage) and app.screen.query_one("#drawing", Drawn).virtual_size.height > 3:
             break
-    await pilot.pause()
+    await seen(pilot)
 
 
 async def screen(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
