@@ -29,7 +29,8 @@ class KeptFocus(Screen[None]):
 
     def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
         """Move the keys."""
-        self._hidden = None
+        if widget is not self.focused:  # the window of the terminal that is left takes them from nobody, for one
+            self._hidden = None
         super().set_focus(widget, scroll_visible, from_app_focus)
 
     def _reset_focus(self, widget: Widget, avoiding: list[Widget] | None = None) -> None:

@@ -34,7 +34,7 @@ _UNFIT = ("dumb", "linux", "screen", "eterm")
 
 def light(red: str, green: str, blue: str) -> bool:
     """Whether a colour, each part in one to four hexadecimal digits, is nearer to white (weights of Rec. 709)."""
-    parts = [int(one, 16) / (16 ** len(one) - 1) for one in (red, green, blue)]
+    parts: list[float] = [int(one, 16) / int("f" * len(one), 16) for one in (red, green, blue)]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True)) > 0.5
 
 

@@ -35,6 +35,7 @@ def test_a_part_that_was_hidden_has_the_keys_again_unless_somebody_moved_them() 
         app.look = Look()
         await seen(pilot)
         assert not gpus.display and page.focused is None, "nothing that is hidden has the keys"
+        page.set_focus(None)  # as Textual does where the window of the terminal is left
         app.look = known
         await seen(pilot)
         assert page.focused is gpus

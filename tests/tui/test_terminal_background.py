@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 from textual import events
+from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.drivers.linux_driver import LinuxDriver
@@ -85,7 +86,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     tell: list[Any] = []
-    monkeypatch.setattr(terminal_background, "asking", lambda driver, told: tell.append(told) or driver)
+
+    def asking_one(driver: type[Driver], told: Any) -> type[Driver]:
+        tell.append(told)
+        return driver
+
+    monkeypatch.setattr(terminal_background, "asking", asking_one)
     return tell
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ def test_the_pager_says_how_to_come_back(monkeypatch: pytest.MonkeyPatch) -> Non
     ran: list[dict[str, Any]] = []
     monkeypatch.delenv("PAGER", raising=False)
     monkeypatch.setattr(pager, "find_helper", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(pager.subprocess, "run", lambda argv, **options: ran.append({"argv": argv, **options}))
+    monkeypatch.setattr(subprocess, "run", lambda argv, **options: ran.append({"argv": argv, **options}))
     pager.page("a report")
     (one,) = ran
     assert one["argv"] == ["/usr/bin/less"] and one["input"] == b"a report"
