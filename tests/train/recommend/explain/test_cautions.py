@@ -9,7 +9,7 @@ import pytest
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.explain.cautions import cautions
-from rocdoctor.train.recommend.model.models import read_model
+from rocdoctor.train.recommend.model.models import presets, read_model
 from tests.train.recommend.spec_kit import changed
 
 
@@ -59,6 +59,13 @@ def test_a_sequence_beyond_the_positions_is_said_with_the_factor() -> None:
     assert "131072 positions" in said(model="llama-3.1-8b", seq=262144)
     # Sizes alone say nothing of positions.
     assert said(model={"name": "own", "layers": 2, "hidden": 64, "heads": 4}, seq=10**6) == ""
+
+
+def test_every_preset_with_a_last_position_says_it() -> None:
+    silent = {name for name, row in presets().items() if not row.get("positions")}
+    # MPT was trained with ALiBi, which has none.
+    assert silent == {name for name, row in presets().items() if row.get("family") == "mpt"}
+    assert "131072 positions" in said(model="gpt-oss-20b", seq=262144)
 
 
 def test_bitsandbytes_is_not_planned_with_fsdp2() -> None:
