@@ -153,13 +153,15 @@ def _mesh(request: Mapping[str, Any]) -> Any:
 
 
 def _sharded(model: Any, request: Mapping[str, Any], mesh: Any) -> None:
-    """FSDP2 as torchtitan applies it: a unit a layer, one for the rest; bf16 weights, fp32 reduction."""
+    """FSDP2 with a unit a layer and one for the rest; bf16 weights, and gradients summed as torchtitan or accelerate
+    does it."""
     import torch
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
     policy = MixedPrecisionPolicy()
     if request["mixed"]:
-        policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+        summed = torch.bfloat16 if request["sums_in_16"] else torch.float32
+        policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=summed)
     for layer in model.layers:
         fully_shard(layer, mesh=mesh, mp_policy=policy, reshard_after_forward=request["reshard"])
     fully_shard(model, mesh=mesh, mp_policy=policy, reshard_after_forward=request["reshard"])

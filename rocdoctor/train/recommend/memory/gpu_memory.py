@@ -219,7 +219,7 @@ def _fully_sharded(work: Work, part: Shares) -> _Flight:
     plan, model = work.parallel, work.model
     frozen = work.method != "full"
     width = 4.0 if work.precision == "fp32" else 2.0
-    wide = 2.0 if work.pure_bf16 else 4.0  # of the reduction
+    wide = 2.0 if work.sums_in_16 else 4.0  # of the reduction
     unit = part.layer + part.expert / max(1, -(-model.layers // plan.pp))
     if work.method == "qlora":
         # Layers travel in 4 bits, and each matrix is unpacked when it is used.

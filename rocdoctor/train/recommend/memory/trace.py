@@ -131,6 +131,7 @@ def request(work: Work) -> dict[str, Any]:
         "reshard": not plan.keep_gathered,
         "recompute": work.recompute,
         "params": "bf16" if work.pure_bf16 else "fp32",
+        "sums_in_16": work.sums_in_16,
         "mixed": sharded and not single and not work.pure_bf16,
         "autocast": not sharded and not single and not work.pure_bf16,
         "loss": work.loss,

@@ -66,6 +66,12 @@ class Work:
         """Whether 8-bit states lie in memory that moves between GPU and host (bitsandbytes' paged optimizers)."""
         return self.optimizer == "adam8bit" and self.parallel.offload_optimizer
 
+    @property
+    def sums_in_16(self) -> bool:
+        """Whether FSDP2 sums gradients over ranks in 16 bits: torchtitan does it in fp32, accelerate in the type of the
+        products (``set_mixed_precision`` of accelerate/utils/dataclasses.py, 1.6 to 1.9, read 2026-11-29)."""
+        return self.precision != "fp32" and (self.transformers or self.pure_bf16)
+
 
 _OPTIMIZERS: tuple[tuple[str, Optimizer], ...] = (
     ("8bit|8-bit|int8", "adam8bit"),
@@ -182,6 +188,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     method = str(spec.get("method") or "full")[:60].lower()
     if "offload" in method and "no offload" not in method:
         parallel = replace(parallel, offload_optimizer=True, offload_weights=parallel.zero == 3)
+    tuned = spec.get("method") is not None and "pretrain" not in method
     hugging = re.search(r"transformers|hugging|trl|axolotl|trainer|unsloth|\bhf\b", named) is not None
     optimizer = str(spec.get("optimizer") or "adam")[:40].lower()
     kind: Optimizer | None = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, optimizer)), None)
@@ -220,7 +227,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         method="qlora" if "qlora" in method else "lora" if "lora" in method else "full",
         lora_rank=whole(spec, "lora_rank", "lora_rank", high=65_536) or 16,
         optimizer=kind,
-        transformers=framework == "deepspeed" or spec.get("method") is not None or hugging,
+        transformers=framework == "deepspeed" or tuned or hugging,
         pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
         step_in_backward=_stepwise(spec, framework, count, gpus),
         torchao=kind == "adam8bit" and "torch" in optimizer,  # the Trainer calls them adamw_torch_8bit

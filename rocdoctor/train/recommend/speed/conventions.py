@@ -9,6 +9,7 @@ Read in the sources and, but for Megatron, counted in gloo runs of torch 2.13 (`
   gathers and reduces, except in a pipeline, whose schedules gather a stage once a step and reduce after its last
   micro-batch. Each tensor is cut along its first dimension (experts along the second where there are fewer of them
   than ranks) and padded to a multiple of the ranks.
+  Through accelerate, and so the Trainer, TRL and axolotl, gradients are reduced in bf16 too.
 - FSDP1 as Composer uses it (``PURE``): weights and gradients in 16 bits. Units are each layer and the rest; the rest
   stays gathered from forward to backward. Tensors of a unit are one flat one, each aligned to 16 bytes.
 - DeepSpeed (0.19, ``engine.communication_data_type``, ``zero/stage_1_and_2.py``, ``zero/stage3.py``): everything in 16
@@ -57,7 +58,7 @@ def widths(work: Work) -> Widths:
         return Widths(2, 2, 2)
     if work.framework == "ddp":
         return Widths(4, 4, 2)
-    if work.framework in {"fsdp1", "deepspeed"}:
+    if work.framework in {"fsdp1", "deepspeed"} or (work.framework == "fsdp2" and work.sums_in_16):
         return Widths(2, 2, 2)
     return Widths(2, 4, 2)
 

@@ -117,7 +117,8 @@ class PlanModel:
         found = library(context)
         policy = found.MixedPrecisionPolicy()
         if order["mixed"]:
-            policy = found.MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+            summed = torch.bfloat16 if order["sums_in_16"] else torch.float32
+            policy = found.MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=summed)
         if tensor > 1:
             mesh = self.mesh["dp"]
         elif order["replicate"] > 1:

@@ -67,7 +67,7 @@ def _dtypes(work: Work) -> MixedPrecisionPolicy:
     if work.precision == "fp32":
         return MixedPrecisionPolicy()
     return MixedPrecisionPolicy(
-        param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16 if work.pure_bf16 else torch.float32
+        param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16 if work.sums_in_16 else torch.float32
     )
 
 

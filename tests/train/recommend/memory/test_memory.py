@@ -9,7 +9,7 @@ from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import layer_bytes, loss_bytes
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.gpu_memory import step_copy
-from rocdoctor.train.recommend.model.shapes import parameters
+from rocdoctor.train.recommend.model.shapes import layer_parameters, parameters
 from tests.train.recommend.spec_kit import changed
 
 P = 6_738_415_616
@@ -18,6 +18,13 @@ P = 6_738_415_616
 def states(**fields: Any) -> float:
     """Bytes a parameter that a specification's states take on one GPU."""
     return solve(changed(**fields)).memory.states / P
+
+
+def test_accelerate_sums_gradients_in_the_type_of_the_products() -> None:
+    own, theirs = (solve(changed(parallel={"fsdp": 8}, method=one)) for one in ("pretrain", "full"))
+    layer = layer_parameters(own.work.model, "dense")
+    # The input of one layer's reduction: 4 B an element in torchtitan, 2 B through accelerate.
+    assert own.memory.buffers - theirs.memory.buffers == pytest.approx(2 * layer)
 
 
 def test_zero_3_gathers_into_buffers_of_its_own_also_on_one_gpu() -> None:

@@ -99,6 +99,8 @@ def test_what_can_be_traced_is_asked_as_the_code_would_be_written() -> None:
     assert (asked["shard"], asked["replicate"], asked["accumulate"], asked["reshard"]) == (8, 2, True, True)
     assert (asked["mixed"], asked["autocast"], asked["code"], asked["params"]) == (True, False, "torch", "fp32")
     assert asked["layers"] == [4, 5] and asked["ffn"] == 11008
+    sums = {method: request(solve(changed(method=method)).work)["sums_in_16"] for method in ("pretrain", "full")}
+    assert sums == {"pretrain": False, "full": True}
     ddp = request(solve(changed(framework="ddp", parallel={"dp": 8}, method="full")).work)
     assert (ddp["mixed"], ddp["autocast"], ddp["code"]) == (False, True, "transformers")
     small = {"layers": 3, "hidden": 256, "heads": 4, "ffn": 512, "vocab": 1000}
