@@ -210,12 +210,13 @@ def trace(request: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a request."""
     try:
         import torch
-    except ImportError as error:
-        raise Unavailable(f"torch cannot be imported: {error}") from None
+    except (ImportError, OSError) as error:
+        where = f"torch cannot be imported in {sys.executable or 'this interpreter'}: {error}"
+        raise Unavailable(f"{where}; name the interpreter that trains with --python PATH") from None
     try:
         from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: F401 - asked whether it is there
     except ImportError as error:
-        raise Unavailable(f"torch {torch.__version__} has no fake tensors ({error})") from None
+        raise Unavailable(f"torch {torch.__version__} has no fake tensors ({error}); --python PATH names another") from None
     torch.set_num_threads(1)
     code, mesh = _model_code(), _mesh(request)
     depths = [_traced(request, layers, code, mesh) for layers in request["layers"]]

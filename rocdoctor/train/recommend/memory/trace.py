@@ -143,7 +143,10 @@ def request(work: Work) -> dict[str, Any]:
 def heard(answer: Answer, layers: int) -> Traced | str:
     """What the program's run gave for a model of this many layers."""
     if not answer.ok:
-        words = {"timeout": "the trace did not end in time", "absent": "no Python interpreter was found"}
+        words = {
+            "timeout": "the trace did not end in time; try again when the machine has less to do",
+            "absent": "no Python interpreter was found; name the one that trains with --python PATH",
+        }
         return words.get(answer.status, answer.note or f"the interpreter cannot be run ({answer.status})")
     told = read(answer.text, layers)
     ended = f"; it ended with status {answer.exit_code}" if answer.exit_code else ""

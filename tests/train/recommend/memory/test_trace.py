@@ -61,7 +61,10 @@ def test_what_is_no_trace_is_named(text: str, words: str) -> None:
 
 
 def test_a_run_that_failed_says_how() -> None:
-    assert heard(Answer("trace", "timeout"), 9) == "the trace did not end in time"
+    late = heard(Answer("trace", "timeout"), 9)
+    assert isinstance(late, str) and late.startswith("the trace did not end in time; try again")
+    lost = heard(Answer("trace", "absent"), 9)
+    assert isinstance(lost, str) and "--python PATH" in lost
     assert heard(Answer("trace", "failed", note="run through sudo"), 9) == "run through sudo"
     told = heard(Answer("trace", "ok", b"Killed", exit_code=-9), 9)
     assert isinstance(told, str) and "status -9" in told

@@ -16,6 +16,7 @@ from rocdoctor.cli.main import run
 from rocdoctor.host.base import Answer
 from rocdoctor.host.live import memory_tracing
 from rocdoctor.host.live.memory_tracing import trace_memory
+from rocdoctor.host.probe import memory_trace
 from rocdoctor.train.recommend.estimate import efficiency, solve
 from rocdoctor.train.recommend.memory.trace import Traced, heard, memory, read, request
 from tests.train.recommend.spec_kit import changed
@@ -66,6 +67,21 @@ def test_what_lives_before_the_step_is_the_sharded_weights() -> None:
     assert weights <= told.static < 1.15 * weights  # inputs and rounding to 512 B are small
     found = memory(work, solve(small()).memory, told, efficiency()["memory"])
     assert found.live_peak > max(told.parts.values())
+
+
+@pytest.mark.parametrize("broken", [None, "raise OSError('libamdhip64.so.7: cannot open shared object file')"])
+def test_an_interpreter_without_torch_is_named_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str | None
+) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    if broken is None:
+        monkeypatch.setitem(sys.modules, "torch", None)
+    else:
+        (tmp_path / "torch.py").write_text(broken)
+        monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(memory_trace.Unavailable) as told:
+        memory_trace.trace(request(solve(small()).work))
+    assert sys.executable in str(told.value) and "--python PATH" in str(told.value)
 
 
 @pytest.mark.parametrize(
