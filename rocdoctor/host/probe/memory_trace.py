@@ -216,7 +216,9 @@ def trace(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: F401 - asked whether it is there
     except ImportError as error:
-        raise Unavailable(f"torch {torch.__version__} has no fake tensors ({error}); --python PATH names another") from None
+        raise Unavailable(
+            f"torch {torch.__version__} has no fake tensors ({error}); --python PATH names another"
+        ) from None
     torch.set_num_threads(1)
     code, mesh = _model_code(), _mesh(request)
     depths = [_traced(request, layers, code, mesh) for layers in request["layers"]]

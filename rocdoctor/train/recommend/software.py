@@ -73,12 +73,13 @@ def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> SoftwareAnswer:
         return SoftwareAnswer(
             "no", f"no wheel of bitsandbytes has {words_of} for {gfx}; it would have to be built here", said
         )
+    old = _older_wheel(fleet, gfx, words_of)
     rocm = series(fleet.software.hip) if fleet.software.hip else ""
     if not rocm:
         which = f"ROCm {having[0]}" if len(having) == 1 else f"ROCm {having[0]} to {having[-1]}"
-        return SoftwareAnswer("yes", f"bitsandbytes has {words_of} for {gfx} with {which}", said)
+        return old or SoftwareAnswer("yes", f"bitsandbytes has {words_of} for {gfx} with {which}", said)
     if rocm in having:
-        return SoftwareAnswer("yes", f"bitsandbytes has {words_of} for {gfx} with ROCm {rocm}", said)
+        return old or SoftwareAnswer("yes", f"bitsandbytes has {words_of} for {gfx} with ROCm {rocm}", said)
     if rocm in by_series:
         return SoftwareAnswer(
             "no",
@@ -90,6 +91,22 @@ def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> SoftwareAnswer:
         f"the wheel of bitsandbytes has no library for ROCm {rocm}; it has for ROCm {', '.join(having)}",
         said,
     )
+
+
+# The first release of bitsandbytes whose wheels have libraries for ROCm, what they were built for, and the one that the
+# table was read of (docs/source/installation.mdx of the tags 0.47.0, 0.48.0, 0.49.2 and 0.50.0, read 2026-11-29).
+_FIRST_ROCM, _FIRST_TARGETS, _TABLE_OF = (0, 48), ("gfx90a", "gfx942", "gfx1100"), (0, 50)
+
+
+def _older_wheel(fleet: Fleet, gfx: str, words_of: str) -> SoftwareAnswer | None:
+    """That an installed bitsandbytes is older than the wheels that the table is of; one that was built here may do."""
+    version = (fleet.software.packages or {}).get("bitsandbytes", "")
+    release = numbers(version)
+    if not release or release >= (_TABLE_OF if gfx not in _FIRST_TARGETS else _FIRST_ROCM):
+        return None
+    lacks = f"nothing for {gfx}" if release >= _FIRST_ROCM else "nothing for ROCm"
+    said = f"bitsandbytes {version} is installed, whose wheel may have {lacks}; 0.50 has {words_of}: update it"
+    return SoftwareAnswer("unknown", said, "installation.mdx of the tags of bitsandbytes, read 2026-11-29")
 
 
 def _ask(fleet: Fleet, question: str) -> SoftwareAnswer | None:

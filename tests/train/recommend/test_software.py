@@ -104,6 +104,27 @@ def test_bitsandbytes_goes_by_target_and_rocm(gpus: str, hip: str, state: str) -
     assert found.source
 
 
+@pytest.mark.parametrize(
+    ("gpus", "version", "state"),
+    [
+        ("8xMI300X", "0.47.0", "unknown"),
+        ("8xMI300X", "0.48.1", "yes"),
+        ("8xMI300X", "0.50.1", "yes"),
+        # RDNA 4 came later than the first wheels for ROCm.
+        ("RX 9070 XT", "0.48.1", "unknown"),
+        ("RX 9070 XT", "0.50.0", "yes"),
+        ("8xMI300X", "built here", "yes"),
+        # What no wheel has stays missing.
+        ("MI60", "0.47.0", "no"),
+    ],
+)
+def test_an_older_bitsandbytes_is_named_where_it_may_lack_the_kernels(gpus: str, version: str, state: str) -> None:
+    where = replace(described(gpus), software=Software(hip="7.2.53211", packages={"bitsandbytes": version}))
+    found = four_bit(where)
+    assert found.state == state == eight_bit_optimizer(where).state
+    assert (version in found.reason) is (state == "unknown")
+
+
 def test_without_a_torch_the_release_that_would_work_is_named() -> None:
     assert "ROCm 7.14" in eight_bit_optimizer(fleet("RX 6600")).reason
     assert "ROCm 6.4 to 7.14" in eight_bit_optimizer(fleet("8xMI300X")).reason

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from rocdoctor.knowledge.load import numbers
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import SHARE
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, moments_copy
 from rocdoctor.train.recommend.model.spec import Work
 
+# Versions of the libraries in the interpreter by name, None where nobody could list them.
+Packages = Mapping[str, str] | None
 
-def cautions(work: Work, found: GpuMemory) -> Iterator[str]:
-    """One sentence or two for each."""
+
+def cautions(work: Work, found: GpuMemory, packages: Packages = None) -> Iterator[str]:
+    """One sentence or two for each; what an installed version settles is not said."""
     yield from _positions(work)
     yield from _sharded_bitsandbytes(work)
-    yield from _shifted_copies(work, found)
-    yield from _copied_moments(work, found)
+    yield from _shifted_copies(work, found, packages)
+    yield from _copied_moments(work, found, packages)
+
+
+def _installed(packages: Packages, *names: str) -> tuple[str, tuple[int, ...]]:
+    """The version of the first of these that is there, as it is written and in numbers; empty where none is known."""
+    found = next((packages[name] for name in names if name in packages), "") if packages else ""
+    return found, numbers(found)
 
 
 def _positions(work: Work) -> Iterator[str]:
@@ -41,30 +51,60 @@ def _sharded_bitsandbytes(work: Work) -> Iterator[str]:
         )
 
 
-def _shifted_copies(work: Work, found: GpuMemory) -> Iterator[str]:
-    """Transformers copied fp32 logits to shift them until pull request 35646 (January 2025)."""
+def _shifted_copies(work: Work, found: GpuMemory, packages: Packages) -> Iterator[str]:
+    """Transformers copied fp32 logits to shift them until pull request 35646: ``ForCausalLMLoss`` of loss/loss_utils.py
+    in the wheels of 4.48.3 and 4.49.0, read 2026-11-29."""
     if not work.transformers or work.loss != "plain" or work.parallel.tp > 1:
         return
+    version, release = _installed(packages, "transformers")
     more = 4.0 * work.tokens * work.model.vocab
     limit = SHARE * work.gpu.usable_bytes
-    if found.high <= limit < found.high + more:
+    if release >= (4, 49) or not found.high <= limit < found.high + more:
+        return
+    if release:
         yield (
-            f"This counts on a Transformers of 2025 or later: older ones copy the logits once more "
-            f"({more / GIB:.1f} GiB), and then it may not fit."
+            f"Transformers {version} is installed, which copies the logits once more ({more / GIB:.1f} GiB); with that "
+            "it may not fit. Update it to 4.49 or later."
         )
+        return
+    yield (
+        f"This counts on a Transformers of 2025 or later (4.49): older ones copy the logits once more "
+        f"({more / GIB:.1f} GiB), and then it may not fit."
+    )
 
 
-def _copied_moments(work: Work, found: GpuMemory) -> Iterator[str]:
-    """bf16 moments came with Transformer Engine 2.3 (commit 86928e07e). AMD's fork follows its versions, 2.17 as
-    last seen (build_tools/VERSION.txt), and has its kernel (common/multi_tensor/adam.cu). Read 2026-11-29."""
+def _copied_moments(work: Work, found: GpuMemory, packages: Packages) -> Iterator[str]:
+    """bf16 moments came with Transformer Engine 2.3 (commit 86928e07e) and megatron-core 0.13 (``--exp-avg-dtype`` of
+    megatron/training/arguments.py; 0.12.3 has fp32, fp16 and fp8). AMD's fork follows the versions, 2.17 as last seen
+    (build_tools/VERSION.txt), and has its kernel (common/multi_tensor/adam.cu). Read 2026-11-29."""
     more = moments_copy(work)
     if not more:
         return
-    if found.states + more + found.context <= SHARE * work.gpu.usable_bytes:
-        yield "Moments in bf16 need TransformerEngine 2.3 or later, also that for ROCm."
+    core, core_release = _installed(packages, "megatron-core")
+    if core_release and core_release < (0, 13):
+        yield f"megatron-core {core} is installed, and moments in bf16 need 0.13 or later: update it first."
+    version, release = _installed(packages, "transformer-engine", "transformer-engine-torch")
+    room = found.states + more + found.context <= SHARE * work.gpu.usable_bytes
+    needed = (2, 3) if room else (2, 14)
+    if release >= needed:
         return
-    yield (
-        "Moments in bf16 need TransformerEngine 2.14 or later, also that for ROCm: look first with "
-        "`pip show transformer_engine`. Releases 2.3 to 2.13 copy them to fp32 in each step, which takes "
-        f"{more / GIB:.1f} GiB more and does not fit."
+    least = ".".join(map(str, needed))
+    why = (
+        ""
+        if room
+        else (
+            f" Releases 2.3 to 2.13 copy them to fp32 in each step, which takes {more / GIB:.1f} GiB more and does not "
+            "fit."
+        )
     )
+    if release:
+        yield (
+            f"TransformerEngine {version} is installed, and moments in bf16 need {least} or later, also that for ROCm: "
+            f"update it first.{why}"
+        )
+        return
+    if packages is not None:
+        look = "none is in the interpreter that was examined"
+    else:
+        look = "look first with `pip show transformer_engine`"
+    yield f"Moments in bf16 need TransformerEngine {least} or later, also that for ROCm: {look}.{why}"

@@ -10,6 +10,7 @@ from rocdoctor.train.recommend.explain.cautions import cautions
 from rocdoctor.train.recommend.explain.value_reasons import PLAN_FILE
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
+from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, four_bit
 from rocdoctor.train.smoke.plan.order import refusal
@@ -22,7 +23,7 @@ def notes(plan: Plan) -> tuple[str, ...]:
 
 def _notes(plan: Plan) -> Iterator[str]:
     work, fleet = plan.work, plan.fleet
-    yield from cautions(work, plan.result.memory)
+    yield from cautions(work, plan.result.memory, fleet.software.packages)
     if plan.result.fits == "tight":
         yield (
             "This plan is tight: the estimate reaches beyond what can be planned with. Start with it and watch the "
@@ -58,13 +59,27 @@ def _notes(plan: Plan) -> Iterator[str]:
     else:
         yield from _speed_basis(plan)
     packages = fleet.software.packages
-    needs = {"deepspeed": "deepspeed", "lora": "peft", "qlora": "peft"}
-    for key in (work.framework, work.method):
-        name = needs.get(key)
-        if name is not None and packages is not None and name not in packages:
-            yield f"The package {name} is not in the interpreter that was examined."
+    missing = [name for name in _needs(work) if packages is not None and name not in packages]
+    if missing:
+        several = "packages" if missing[1:] else "package"
+        verb = "are" if missing[1:] else "is"
+        yield f"The {several} {', '.join(missing)} {verb} not in the interpreter that was examined."
     yield from fleet.left_out
     yield from plan.workload.derived
+
+
+def _needs(work: Work) -> Iterator[str]:
+    """Packages without which the plan does not start, by the names that pip has for them."""
+    if work.framework == "megatron":
+        yield "megatron-core"
+    if work.framework == "deepspeed":
+        yield "deepspeed"
+    if work.method != "full":
+        yield "peft"
+    if work.method == "qlora" or (work.optimizer == "adam8bit" and not work.torchao):
+        yield "bitsandbytes"
+    if work.loss == "fused":
+        yield "liger-kernel"
 
 
 def _domain(plan: Plan) -> Iterator[str]:

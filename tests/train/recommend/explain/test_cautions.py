@@ -13,10 +13,10 @@ from rocdoctor.train.recommend.model.models import presets, read_model
 from tests.train.recommend.spec_kit import changed
 
 
-def said(**fields: Any) -> str:
-    """All cautions of a specification."""
+def said(packages: dict[str, str] | None = None, **fields: Any) -> str:
+    """All cautions of a specification, with these libraries installed."""
     told = solve(changed(**fields))
-    return " ".join(cautions(told.work, told.memory))
+    return " ".join(cautions(told.work, told.memory, packages))
 
 
 def config(**more: Any) -> dict[str, Any]:
@@ -84,6 +84,16 @@ def test_copies_of_older_transformers_are_said_where_they_decide() -> None:
     assert any("older ones copy the logits" in one for one in decides)
     assert not decides[0] and not decides[-1]
     assert not any(said(**fields, seq=1024, micro_batch=n, recompute="full", fused_ce="liger") for n in range(1, 96))
+    # An installed version settles it: 4.49 was the first that shifts labels.
+    one = {
+        **fields,
+        "seq": 1024,
+        "recompute": "full",
+        "micro_batch": next(n for n, words in enumerate(decides, 1) if words),
+    }
+    assert "Transformers 4.48.3 is installed" in said({"transformers": "4.48.3"}, **one)
+    assert said({"transformers": "4.49.0"}, **one) == said({"transformers": "5.16.1"}, **one) == ""
+    assert said({"peft": "0.20"}, **one) == said(**one)
 
 
 def test_torchtitan_compiles_the_loss_with_the_model() -> None:
@@ -103,3 +113,21 @@ def test_moments_in_bf16_need_a_release_that_does_not_copy_them() -> None:
     small = said(**fields, model="llama-3.2-1b", gpus=8, parallel={"tp": 1, "dist_opt": True})
     assert "2.3 or later" in small and "2.14" not in small
     assert "TransformerEngine" not in said(**{**fields, "optimizer": "adamw"}, model="llama-3.2-1b")
+
+
+@pytest.mark.parametrize(
+    ("packages", "words"),
+    [
+        ({"transformer-engine": "2.14.0+rocm", "megatron-core": "0.19.2"}, ""),
+        ({"transformer-engine-torch": "2.17.1"}, ""),
+        ({"transformer-engine": "2.13.0"}, "TransformerEngine 2.13.0 is installed"),
+        ({"transformer-engine": "2.13.0"}, "97.0 GiB more"),
+        ({"transformer-engine": "2.14", "megatron-core": "0.12.3"}, "megatron-core 0.12.3 is installed"),
+        ({"torch": "2.13"}, "none is in the interpreter"),
+    ],
+)
+def test_installed_versions_settle_what_moments_in_bf16_need(packages: dict[str, str], words: str) -> None:
+    fields: dict[str, Any] = {"framework": "megatron", "optimizer": "adamw_bf16_moments", "seq": 4096}
+    where = {"model": "llama-3.1-405b", "gpu": "mi300x", "gpus": 32, "parallel": {"tp": 8, "pp": 4, "dist_opt": True}}
+    found = said(packages, **fields, **where)
+    assert words in found if words else found == ""

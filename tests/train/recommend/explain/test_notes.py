@@ -46,7 +46,15 @@ def test_a_package_that_is_missing_is_named_only_where_packages_are_known() -> N
     for packages, named in ((None, False), ({"peft": "0.20"}, False), ({"torch": "2.13"}, True)):
         answer = recommend(replace(where, software=Installed(packages=packages)), what)
         assert answer.plan is not None
-        assert any("package peft" in line for line in answer.plan.notes) is named
+        assert any("peft" in line and "not in the interpreter" in line for line in answer.plan.notes) is named
+
+
+def test_all_that_a_plan_needs_is_looked_for() -> None:
+    where = replace(fleet("RTX 4090"), software=Installed(packages={"transformers": "5.1"}))
+    answer = recommend(where, work("llama-3.1-8b", method="qlora", seq=4096))
+    assert answer.plan is not None and answer.plan.work.loss == "fused"
+    line = next(line for line in answer.plan.notes if "interpreter that was examined" in line)
+    assert line.startswith("The packages peft, bitsandbytes, liger-kernel are not in")
 
 
 def test_a_tight_plan_says_so_first() -> None:
