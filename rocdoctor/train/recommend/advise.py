@@ -15,6 +15,7 @@ from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.specification import spec_of
 from rocdoctor.train.recommend.plan import Fleet, Needed, Plan, Recommendation, Workload
 from rocdoctor.train.recommend.search.candidates import Candidate, Refuses, Search, usual_frameworks
+from rocdoctor.train.recommend.search.forms import is_short
 from rocdoctor.train.recommend.search.savers import savers_of
 from rocdoctor.train.recommend.search.smallest_changes import needed, refusal
 from rocdoctor.train.recommend.software import four_bit, fp8
@@ -146,6 +147,29 @@ def elsewhere(found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
         yield f"Megatron-LM would be {share:.0%} faster by this estimate; --framework megatron plans for it."
 
 
+def longer(search: Search, found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
+    """What a step of usual length would cost, where nobody asked for a batch and the plan's is short."""
+    fleet, workload = search.fleet, search.workload
+    asked = workload.global_batch is not None or workload.method != "pretrain" or fleet.vendor == "cpu"
+    if asked or chosen.speed is None or not is_short(fleet, workload, chosen.sequences):
+        return
+    usual = [
+        one
+        for one in found
+        if one.fits == "yes" and one.speed is not None and not is_short(fleet, workload, one.sequences)
+    ]
+    tokens = f"{chosen.sequences * workload.seq / 1e6:.2g} million tokens"
+    if not usual:
+        yield f"A step has {tokens}, few for pretraining; a longer one needs more memory than there is."
+        return
+    best_of = max(usual, key=lambda one: one.score)
+    share = 1 - best_of.pace / chosen.pace
+    words = f"about {share:.0%} slower" if share >= 0.005 else "as fast"
+    yield (
+        f"A step has {tokens}, few for pretraining. With --global-batch {best_of.sequences} the best plan is {words}."
+    )
+
+
 def _runner_up(ranked: Sequence[Candidate]) -> Candidate | None:
     """The best one that differs in more than its micro-batch, of those whose step is as long where there are some."""
 
@@ -252,6 +276,6 @@ def recommend(
         faster=bare(more),
         gain=gain(ranked[0], more) if more is not None else "",
         needed=needed(search, frameworks) if plan.result.fits != "yes" else (),
-        notes=(*fleet.notes, *elsewhere(found, ranked[0])),
+        notes=(*longer(search, found, ranked[0]), *fleet.notes, *elsewhere(found, ranked[0])),
         considered=search.considered,
     )

@@ -19,7 +19,7 @@ from rocdoctor.train.recommend.model.spec import Work, read_spec
 from rocdoctor.train.recommend.model.specification import framework_field
 from rocdoctor.train.recommend.model.torchtitan_code import without_code
 from rocdoctor.train.recommend.plan import Fleet, Workload
-from rocdoctor.train.recommend.search.forms import batches, compiles, forms, recomputes, short_step
+from rocdoctor.train.recommend.search.forms import batches, compiles, forms, recomputes, step_level
 from rocdoctor.train.recommend.search.layouts import layouts
 from rocdoctor.train.recommend.search.savers import PLAIN, Saver, applied
 from rocdoctor.train.recommend.software import attention, precision
@@ -227,8 +227,8 @@ class Search:
                     continue
                 if not compiles(one, self.fleet.software.torch):
                     continue
-                short = short_step(self.workload, micro * count * work.parallel.dp)
-                found = self.estimated(one, level + extra + short, saver)
+                off = step_level(self.fleet, self.workload, micro * count * work.parallel.dp)
+                found = self.estimated(one, level + extra + off, saver)
                 if found.fits == "no" or not self._fits_as_it_is(one):
                     full.add(count > 1)
                     if False in full:

@@ -18,8 +18,12 @@ _MOST_SEQUENCES = 64
 # Sizes that are tried where no global batch says which divide it.
 _SIZES = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64)
 _MOST = 64
-# What a step of less than half of them must bring: a choice, not measured.
-_SHORT_LEVEL = 3.0
+# What a step of less than half of them must bring: a choice, not measured. Pretraining takes more steps then, and some
+# recipes do (AMD's for 70B on one node); fine-tuning jumps about.
+_SHORT_LEVEL, _SHORT_PRETRAINING = 3.0, 1.0
+# Tokens of the longest step: what Llama 3 405B ended with (16 M; glennklockwood.com/garden/llama-3.1, read 2026-11-29).
+# A longer one is for those who ask for it: what is little slower divides the model instead.
+_LONGEST, _LONG_LEVEL = 2**24, 10.0
 # The first torch that is known to compile recomputed layers under DistributedDataParallel; older ones may too.
 _COMPILES_CHECKPOINTS = (2, 13)
 # Recomputing some layers alone: shares of a stage, and what it takes to set that up.
@@ -89,7 +93,7 @@ def batches(fleet: Fleet, workload: Workload, sizes: Parallel) -> Iterator[tuple
     if total is None:
         usual = _usual(fleet, workload)
         for micro in _SIZES:
-            if workload.method != "pretrain" and micro > 1 and micro * sizes.dp > _MOST_SEQUENCES:
+            if micro > 1 and _too_long(workload, micro * sizes.dp):
                 return
             more = -(-usual // (micro * sizes.dp))
             if sizes.pp > 1:
@@ -113,10 +117,27 @@ def batches(fleet: Fleet, workload: Workload, sizes: Parallel) -> Iterator[tuple
         yield micro, count
 
 
-def short_step(workload: Workload, sequences: int) -> float:
-    """The level of a step of so few sequences that fine-tuning jumps about; none where the batch was asked for."""
-    asked = workload.global_batch is not None or workload.method == "pretrain"
-    return 0.0 if asked or 2 * sequences >= _SEQUENCES else _SHORT_LEVEL
+def step_level(fleet: Fleet, workload: Workload, sequences: int) -> float:
+    """The level of a step that trains another way than such trainings do: one of few sequences, or of very many; none
+    where the batch was asked for. So plans are compared at steps that train alike, and another must be faster."""
+    if workload.global_batch is not None or (fleet.vendor == "cpu" and workload.method == "pretrain"):
+        return 0.0
+    if sequences > 1 and workload.method == "pretrain" and _too_long(workload, sequences):
+        return _LONG_LEVEL
+    if not is_short(fleet, workload, sequences):
+        return 0.0
+    return _SHORT_PRETRAINING if workload.method == "pretrain" else _SHORT_LEVEL
+
+
+def is_short(fleet: Fleet, workload: Workload, sequences: int) -> bool:
+    """Whether a step has less than half of the sequences that such trainings take."""
+    return 2 * sequences < _usual(fleet, workload)
+
+
+def _too_long(workload: Workload, sequences: int) -> bool:
+    if workload.method != "pretrain":
+        return sequences > _MOST_SEQUENCES
+    return sequences * workload.seq > _LONGEST
 
 
 def _usual(fleet: Fleet, workload: Workload) -> int:

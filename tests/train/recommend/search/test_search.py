@@ -16,6 +16,7 @@ from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.model.specification import spec_of
 from rocdoctor.train.recommend.plan import Software
 from rocdoctor.train.recommend.search.candidates import Candidate, Search, host_bytes, usual_frameworks
+from rocdoctor.train.recommend.search.forms import step_level
 from rocdoctor.train.recommend.search.layouts import layouts
 from rocdoctor.train.recommend.search.savers import PLAIN, SAVERS, savers_of
 from tests.train.recommend.fleet_kit import FLEETS, fleet, work
@@ -201,6 +202,26 @@ def test_a_short_step_of_fine_tuning_must_pay() -> None:
     free = levels()
     assert free[1] == free[7] == free[8] + 3 == free[16] + 3
     assert set(levels(global_batch=4).values()) == {free[16]}  # asked for
+
+
+def test_steps_of_pretraining_are_compared_at_usual_lengths() -> None:
+    where, what = fleet("8xMI300X"), work("llama-3.1-70b", seq=8192)
+    # A million tokens are 128 sequences, 16 million 2,048.
+    assert [step_level(where, what, n) for n in (1, 63, 64, 2048, 2049)] == [1.0, 1.0, 0.0, 0.0, 10.0]
+    asked = replace(what, global_batch=1)
+    assert step_level(where, asked, 1) == step_level(where, asked, 4096) == 0.0
+    assert step_level(replace(where, vendor="cpu"), what, 1) == 0.0  # a usual step would take hours
+    plan = recommend(where, what)
+    assert plan.plan is not None
+    short = 2 * plan.plan.global_batch < 128
+    assert any("few for pretraining. With --global-batch" in line for line in plan.notes) is short
+    asked_for = recommend(where, replace(what, global_batch=128))
+    assert not any("few for pretraining" in line for line in asked_for.notes)
+
+
+def test_no_step_of_pretraining_is_longer_than_any_published_one() -> None:
+    plan = recommend(fleet("8xH100-SXM", 1024), work("llama-3.1-8b", seq=8192)).plan
+    assert plan is not None and plan.global_batch * 8192 <= 2**24
 
 
 def test_model_code_of_hugging_face_is_compiled_where_it_fits_without_too() -> None:
