@@ -285,24 +285,24 @@ def _context_expert(chosen: Candidate) -> Iterator[Choice]:
 
 
 def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
-    work = chosen.work
+    work, given = chosen.work, search.workload.global_batch
     larger = next(((m, n) for m, n in search.batches(work.parallel) if m > work.micro_batch), None)
-    reason = "the largest that divides the batch"
+    reason = "the largest that divides the batch" if given else "a larger one would make longer steps than are usual"
     if larger is not None:
         other = _with(search, chosen, replace(work, micro_batch=larger[0], microbatches=larger[1]))
         if other.fits != "yes":
             held = f"may need {gib(other.memory.high)} of the {gib(room(work))} that can be planned with"
             reason = f"{larger[0]} {held}"
+        elif not search.fits_as_it_is(other.work):
+            reason = f"{larger[0]} would fit only while nothing breaks the compiled graph"
         elif search.workload.goal == "memory":
             reason = f"the goal is memory; {larger[0]} would be {_share(chosen, other)}"
         else:
             reason = f"{larger[0]} would be {_share(chosen, other)}"
     yield Choice("micro_batch", str(work.micro_batch), reason, f"at most {gib(chosen.memory.high)}")
-    given = search.workload.global_batch
     if given is not None:
-        words = (
-            f"{given} sequences a step as asked: {work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks"
-        )
+        made_of = f"{work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks"
+        words = f"{given} sequences a step as asked: {made_of}"
     else:
         count = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
         words = f"none was asked for: {count} ({plan.global_batch * work.seq} tokens) a step"

@@ -229,14 +229,14 @@ class Search:
                     continue
                 off = step_level(self.fleet, self.workload, micro * count * work.parallel.dp)
                 found = self.estimated(one, level + extra + off, saver)
-                if found.fits == "no" or not self._fits_as_it_is(one):
+                if found.fits == "no" or not self.fits_as_it_is(one):
                     full.add(count > 1)
                     if False in full:
                         break
                     continue
                 yield found
 
-    def _fits_as_it_is(self, work: Work) -> bool:
+    def fits_as_it_is(self, work: Work) -> bool:
         """Whether model code of Hugging Face fits without compiling too: where its graph breaks, it is as it was."""
         if not (work.compile and work.transformers):
             return True
