@@ -53,16 +53,18 @@ def kind(plan: Plan) -> str:
     noun = ("process" if sizes.dp == 1 else "processes") if plan.fleet.vendor == "cpu" else "GPUs"
     words = FRAMEWORK_WORDS[work.framework]
     moved = sizes.offload_optimizer and work.optimizer != "adam8bit"
+    divided = sizes.tp * sizes.pp > 1
     if work.gpus == 1 and not moved and work.framework in ("ddp", "fsdp2"):
         words = "plain PyTorch on one " + ("CPU" if plan.fleet.vendor == "cpu" else "GPU")
     elif work.framework == "deepspeed":
         words += f" {sizes.zero}" + (f" over {sizes.dp} {noun}" if sizes.dp > 1 else "")
     elif sizes.shard > 1:
-        words += f" over {sizes.shard} {noun}"
+        # Beside a divided model, the number alone would read as all GPUs there are.
+        words += f"{', states divided' if divided else ''} over {sizes.shard} {noun}"
         copies = sizes.dp * sizes.cp // sizes.shard
         words += f", {copies} copies" if copies > 1 else ""
     elif sizes.dp > 1:
-        words += f" over {sizes.dp} {noun}"
+        words += f", {sizes.dp} copies" if divided else f" over {sizes.dp} {noun}"
     for key, name in (("tp", "tensor"), ("pp", "pipeline"), ("cp", "context"), ("ep", "expert")):
         if getattr(sizes, key) > 1:
             words += f", {name} parallel {getattr(sizes, key)}"

@@ -9,9 +9,10 @@ import pytest
 
 from rocdoctor.collect import collect
 from rocdoctor.report.plan import overview_document
-from rocdoctor.report.plan.recommend_document import document, headline
+from rocdoctor.report.plan.recommend_document import document, headline, kind
 from rocdoctor.report.text import render
 from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
 from rocdoctor.train.recommend.model.workload import read_workload
@@ -139,3 +140,19 @@ def test_one_gpu_with_megatron_is_not_plain_pytorch_and_has_no_adapters() -> Non
 def test_a_processor_has_no_fused_loss() -> None:
     assert not any(one.loss == "fused" for one in savers_of(_laptop(), read_workload("llama-3.2-1b", "lora")))
     assert any(one.loss == "fused" for one in savers_of(described("H100"), read_workload("llama-3.2-1b", "lora")))
+
+
+def test_beside_a_divided_model_the_ranks_are_not_read_as_all_gpus() -> None:
+    sizes = {"tp": 8, "pp": 2}
+    spec = {"model": "llama-3.1-70b", "gpu": "mi300x", "gpus": 32, "seq": 4096, "micro_batch": 1, "grad_accum": 8}
+    plan = _plan("8xMI300X", "llama-3.2-1b", "pretrain")
+
+    def words(framework: str, **parallel: object) -> str:
+        told = solve({**spec, "framework": framework, "parallel": {**sizes, **parallel}})
+        return kind(replace(plan, result=told)).partition(", micro-batch")[0]
+
+    divided = "Megatron-LM, states divided over 2 GPUs, tensor parallel 8, pipeline parallel 2"
+    assert words("megatron", dp=2, dist_opt=True) == divided
+    assert words("megatron", dp=2, dist_opt=False) == "Megatron-LM, 2 copies, tensor parallel 8, pipeline parallel 2"
+    whole = solve({**spec, "framework": "fsdp2", "parallel": {"fsdp": 32}})
+    assert " over 32 GPUs" in kind(replace(plan, result=whole))
