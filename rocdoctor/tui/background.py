@@ -55,8 +55,13 @@ class Background(Generic[T]):
         self.running = False
 
     def tell(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Call a function on the screen's side, unless the work was cancelled by then."""
-        self.app.post_message(Call(lambda: None if self.cancelled else function(*arguments)))
+        """Call a function on the screen's side, unless the work was cancelled by then, or the screens are closing."""
+
+        def call() -> None:
+            if not self.cancelled and self.app.is_running:  # of a screen that closes some parts are gone
+                function(*arguments)
+
+        self.app.post_message(Call(call))
 
     def _run(self) -> None:
         try:
