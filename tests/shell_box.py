@@ -70,6 +70,8 @@ PROGRAMS = (
     "cat",
     "df",
     "free",
+    "top",
+    "uptime",
     "ps",
     "pip",
     "python",
