@@ -76,7 +76,7 @@ def test_the_plan_of_a_launcher_tells_when_the_runner_stops_waiting(monkeypatch:
 
     def popen(command: list[str], **_: Any) -> SimpleNamespace:
         plans.append(json.loads(Path(command[-1]).read_text()))
-        return SimpleNamespace(wait=lambda _: 0)
+        return SimpleNamespace(wait=lambda _: 0, pid=2**30)  # of no process
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     local = Local("python3", NodePlace(0, 2, "127.0.0.1", 1))
