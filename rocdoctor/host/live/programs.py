@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -195,6 +196,16 @@ def find_interpreter(which: str | None) -> str | None:
     if os.path.isabs(made) and not dead(os.path.dirname(made)) and is_program(made):
         return made
     return _on_path("python3") or _on_path("python")
+
+
+def own_environment_with_torch() -> str:
+    """The virtual environment that rocdoctor itself runs in, where torch is installed in it; else ""."""
+    if sys.prefix == sys.base_prefix:
+        return ""
+    import sysconfig
+
+    there = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    return sys.prefix if any(os.path.isfile(os.path.join(one, "torch", "__init__.py")) for one in there) else ""
 
 
 def interpreter_named(which: str | None) -> str:
