@@ -37,6 +37,9 @@ def operations(torch: Any) -> Iterator[Operation]:
     yield "softmax", ((33, 129),), lambda x: torch.softmax(x, -1), plain.softmax
     yield "log of softmax", ((33, 129),), lambda x: torch.log_softmax(x, -1), lambda x: plain.softmax(x).log()
     yield "gelu", ((33, 65),), functional.gelu, lambda x: plain.gelu(torch, x)
+    yield "exponential", ((33, 65),), lambda x: torch.exp(-3 * x * x), lambda x: (-3 * x * x).exp()
+    yield "hyperbolic tangent", ((33, 65),), torch.tanh, lambda x: 2 / (1 + (-2 * x).exp()) - 1
+    yield "sine and cosine", ((33, 65), (33, 65)), lambda x, y: x.sin() * y.cos(), lambda x, y: x.sin() * y.cos()
     yield "silu", ((33, 65),), functional.silu, lambda x: x / (1 + (-x).exp())
     yield "sum over rows", ((257, 63),), lambda x: x.sum(0), lambda x: _ones(torch, x, 257) @ x
     yield "mean of each row", ((65, 127),), lambda x: x.mean(-1), lambda x: x @ _ones(torch, x, 127) / 127
@@ -79,6 +82,7 @@ def _products(torch: Any) -> Iterator[Operation]:
         lambda x, y: x[:, ::2] @ y,
     )
     yield "product of one row", ((1, 515), (515, 129)), torch.matmul, torch.matmul
+    yield "product with one column", ((129, 515), (515, 1)), torch.matmul, torch.matmul
     yield "batched product", ((7, 33, 65), (7, 65, 31)), torch.bmm, torch.matmul
     for inner in (33, 128, 512):
         shapes = ((3, 21, inner), (130, inner), (130,))

@@ -12,6 +12,7 @@ from typing import Any
 from .. import device_choice, plain
 from ..context import Context
 from ..mode import Mode
+from ..moving import ROWS, elementwise, moves, rounded, row, to_round
 from ..operations import known_answers, operations, rarer, rarer_convolutions
 from ..tolerance import EXACT, Proof, Tolerance
 
@@ -95,6 +96,7 @@ def compute(context: Context) -> None:
         _pace(context)
     _fp8(context, skipped)
     _whole_numbers(context)
+    _moved(context)
     if skipped:
         context.facts["not_implemented"] = skipped[:20]
 
@@ -256,6 +258,28 @@ def _whole_numbers(context: Context) -> None:
         context.check("local", f"{name} of whole numbers", got, wanted, tolerance=0.0, step=context.marks)
 
 
+def _moved(context: Context) -> None:
+    """What moves, chooses, joins and rounds numbers, in each type: exactly as Python does it."""
+    torch = context.torch
+    for kind in ("float32", "bfloat16", "float16"):
+        dtype = getattr(torch, kind)
+        matrix = torch.tensor(ROWS, dtype=dtype, device=context.device)
+        line = torch.tensor(row(), dtype=dtype, device=context.device)
+        context.mark(f"moved numbers in {kind}")
+        done = ((name, function(matrix), plainly(ROWS)) for name, function, plainly in moves(torch))
+        for name, got, wanted in itertools.chain(done, elementwise(line)):
+            context.check("local", f"{name} in {kind}", got, wanted, tolerance=0.0, step=context.marks)
+        if kind == "float32":
+            continue
+        context.mark(f"rounding to {kind}")
+        numbers = to_round(kind)
+        between = torch.tensor(numbers, dtype=torch.float32, device=context.device)
+        written = torch.empty(len(between), dtype=dtype, device=context.device).copy_(between)
+        for name, got in (("rounding", between.to(dtype)), ("a copy that rounds", written)):
+            wanted = rounded(numbers, kind)
+            context.check("local", f"{name} to {kind}", got, wanted, tolerance=0.0, step=context.marks)
+
+
 def memory(context: Context) -> None:
     """Write patterns and a row of addresses into most of the free memory, read them back."""
     torch = context.torch
@@ -375,7 +399,7 @@ _ARITHMETIC = Proof(
     "each operation that training is made of, forward and backward, by one device alone: in float32, bfloat16, float16 "
     "and float64, and with two threads on a CPU",
     "the same operation from published formulas in double precision on the CPU; answers that were worked out by hand; "
-    "Python's own sums, sorts and bits of whole numbers",
+    "Python's own sums, sorts, choices and bits of whole numbers, and its own rounding to 16 bits",
     (EXACT, *_LIMITS.values(), *_OF_GRADIENTS.values(), _SHORT),
 )
 _COPIED = Proof("what is read back from memory, or from a copy, each word", "what was written", (EXACT,))
