@@ -62,6 +62,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
                 safety="risky",
             ),
             confidence="likely",
+            explains=("nvidia-smi-failed",),
         )
     cdi = any("cdi" in one.values for one in messages)
     what = "no CDI description of the GPUs" if cdi else "no NVIDIA runtime"

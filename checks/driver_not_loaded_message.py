@@ -34,6 +34,8 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
     refused = [one for one in messages if one.kind == "module-refused"]
     if said(machine, "amdgpu-built-in") and module == "amdgpu" and not refused:
         return None  # there is no module to be loaded; tools that look for one are wrong
+    if module == "amdgpu" and vendors(machine) == {"nvidia"} and not refused:
+        return None  # a tool of AMD was asked on a machine with NVIDIA GPUs
     if in_wsl(machine):
         return _wsl(messages, module)
     if refused:

@@ -27,10 +27,13 @@ from rocdoctor.model.finding import Selected
 from rocdoctor.model.shell_command import shell_of_table
 from rocdoctor.model.subject import MACHINE
 
+# A name that a Python module does not have: a matter of its code or release, whatever other words stand beside it.
+_OF_CODE = ("python-name-absent", "python-attribute-absent")
+
 
 def when_it_reads_like_others(machine: Machine) -> Subjects[tuple[Applied, ...]]:
     """The machine, when its text is a report that no symptom explains and that is like others."""
-    surer = remaining(machine) is not None or told_causes(machine) or said(machine, NO_REPORT, MENDED)
+    surer = remaining(machine) is not None or told_causes(machine) or said(machine, NO_REPORT, MENDED, *_OF_CODE)
     found = resembling(machine) if machine.told.words and not surer else ()
     return [Selected(MACHINE, found)] if found else NotApplicable("no report that is like others in this evidence")
 

@@ -80,6 +80,9 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
 
 def _amd(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, ...]) -> Outcome:
     inside, outside = gfx_names(machine, True), gfx_names(machine, False)
+    asked = all_values(messages, "gfx")
+    if not inside and outside and asked and all(_of_processor(gfx) for gfx in asked) and not set(asked) & set(outside):
+        return _integrated(messages, asked[0], outside[0])  # what the program runs on is none of the cards
     apu = any(is_integrated(gpu) for gpu in machine.gpus) or bool(said(machine, "mentions-apu"))
     if not inside and apu and outside and all(_native(gfx) for gfx in outside):
         return _integrated(messages, "of the processor", outside[0])
@@ -125,6 +128,12 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
 def _native(gfx: str) -> bool:
     target = gfx_target(gfx)
     return target is not None and target.wheel_native is True
+
+
+def _of_processor(gfx: str) -> bool:
+    """Whether a target is the graphics of a processor only."""
+    target = gfx_target(gfx)
+    return target is not None and target.integrated is True
 
 
 def _maybe_integrated(messages: tuple[Message, ...], outside: str) -> Finding:
