@@ -59,6 +59,12 @@ def network_interface_message(machine: Machine) -> Outcome:
             text = f"{library} could not connect to {address}, an address of {kind}, which other nodes cannot reach."
         elif settings:
             text = f"{text[:-1]} ({variable}={settings[0].value})."
+    answered = not (kind or settings) and {one.values.get("why") for one in messages} == {"Connection refused"}
+    if answered:  # the address is right: its machine answered that nobody listens
+        text = (
+            f"{library} could not connect{f' to {address}' if address else ''} (connection refused): the process there "
+            "has ended before, whose own log tells why, or the interface is one that the ranks do not share."
+        )
     value = settings[0].value if settings else ""
     lacks_lo = value.startswith("^") and "lo" not in value.lstrip("^").split(",")
     more = f" {variable}={value} leaves the loopback interface lo among the choices." if lacks_lo else ""
@@ -73,6 +79,6 @@ def network_interface_message(machine: Machine) -> Outcome:
             safety="safe",
             verify="ip -br addr; NCCL_DEBUG=INFO python3 YOUR_PROGRAM 2>&1 | grep -i 'NET/Socket : Using'",
         ),
-        confidence="likely",
+        confidence="possible" if answered else "likely",
         explains=("rendezvous-name-resolution",),
     )

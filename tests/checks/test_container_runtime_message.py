@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.kit import amd_gpu, judge, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
+from tests.text_kit import diagnosed
 
 CHECK = "container-runtime-message"
 NO_DRIVER = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
@@ -56,3 +57,11 @@ def test_a_device_plugin_without_driver_is_possibly_the_runtime_of_its_node() ->
     assert found is not None
     assert (found.severity, found.confidence) == ("warning", "possible")
     assert "default runtime" in words_of(found)
+
+
+def test_lost_devices_explain_why_nvidia_smi_fails() -> None:
+    text = (
+        'Running "systemctl daemon-reload" makes all containers lose their GPUs:\n\n$ nvidia-smi -L\n'
+        "Failed to initialize NVML: Unknown Error\n\nOn the host all is well."
+    )
+    assert [one.cause for one in diagnosed(text).causes][:1] == ["container-device-access"]

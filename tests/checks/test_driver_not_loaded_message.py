@@ -61,3 +61,9 @@ def test_a_module_that_finds_no_gpu_of_its_own_is_for_other_cards() -> None:
     plain = finding_of("driver-not-loaded-message", text)
     assert plain is not None
     assert plain.cause == "kernel-module-not-loaded"
+
+
+def test_a_tool_of_amd_on_a_machine_with_nvidia_gpus() -> None:
+    text = "ERROR:root:Driver not initialized (amdgpu not found in modules)"
+    assert finding_of(CHECK, text, amd_gpu()) is not None
+    assert finding_of(CHECK, text, nvidia_gpu()) is None

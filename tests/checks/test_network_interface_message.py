@@ -51,3 +51,10 @@ def test_other_libraries_have_other_variables() -> None:
     assert "OMPI_MCA_btl_tcp_if_include" in words_of(mpi)
     ucx = finding_of(CHECK, "UCX  ERROR no usable transports/devices (asked tcp on network:ib9)")
     assert ucx is not None and "UCX_NET_DEVICES" in words_of(ucx)
+
+
+def test_a_refused_connection_leaves_two_causes() -> None:
+    found = finding_of(CHECK, "NCCL WARN socketStartConnect: Connect to 10.0.0.3<43211> failed : Connection refused")
+    assert found is not None and found.confidence == "possible" and "has ended before" in found.message
+    found = finding_of(CHECK, "NCCL WARN socketStartConnect: Connect to 10.0.0.3<43211> failed : No route to host")
+    assert found is not None and found.confidence == "likely" and "has ended before" not in found.message

@@ -62,3 +62,19 @@ def test_graphics_of_the_processor_are_a_second_possibility() -> None:
     said = pasted(text + "\nThe APU has graphics too.", inside, card)
     causes = [one.finding.cause for one in judge("no-kernel-image-message", said) if one.finding is not None]
     assert causes == ["gpu-arch-not-built", "igpu-shadows-dgpu"]
+
+
+def test_the_target_that_is_asked_for_belongs_to_the_processor() -> None:
+    text = (
+        "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: "
+        "No such file or directory for GPU arch : {}"
+    )
+    found = finding_of(CHECK, text.format("gfx1036"), amd_gpu(gfx="gfx1030"))
+    assert found is not None and found.cause == "igpu-shadows-dgpu" and "gfx1036" in found.message
+    found = finding_of(CHECK, text.format("gfx1031"), amd_gpu(gfx="gfx1030"))
+    assert found is not None and found.cause == "gpu-arch-not-built"
+
+
+def test_the_target_in_the_name_of_the_file() -> None:
+    text = "rocBLAS error: Could not load C:\\Program Files\\AMD\\ROCm\\6.1\\bin\\/rocblas/library/"
+    assert "gfx1103" in words_of(finding_of(CHECK, f"{text}TensileLibrary_lazy_gfx1103.dat"))

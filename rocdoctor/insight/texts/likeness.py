@@ -25,7 +25,8 @@ _SHOWN = 4  # words of a cause
 _ADVICE = regex(r"(?i)\byou(?:r|'re|'ll)?\b|\bthey\b|\busers?\b")
 _FIRST_PERSON = regex(r"(?i)(?<![/-])\b(?:i|i'm|i've|my|we|our|me|us)\b(?![/-])")
 _PAST = regex(
-    r"(?i)\b(?:since then|please close|(?:was|is|are|were|been) (?:now )?(?:fixed|solved|resolved)|thanks to all|"
+    r"(?i)\b(?:since then|please close|closing(?: this| it| the issue)?[.!]|thanks to all|"
+    r"(?:was|is|are|were|been) (?:now )?(?:fixed|solved|resolved)|(?:just|only) wonder(?:ing|ed)|out of curiosity|"
     r"works around|no crash|everything (?:works|as it should|out of the box|as in)|went (?:fine|well)|"
     r"(?:is|are) (?:this|that|they|these|those|it) (?:normal|harmless|expected|a problem)|"
     r"no (?:problems?|errors?|issues?)\b(?! (?:with|on|under|in) ))"
