@@ -11,7 +11,6 @@ from rocdoctor.insight.texts.likeness import features, is_report, likely_causes
 from rocdoctor.knowledge.messages.likeness import Likeness
 from rocdoctor.model.facts import Machine, Message, Told
 from tests.kit import amd_gpu, judge, machine, states
-from tests.text_kit import diagnosed
 
 _TROUBLE = Message("sign-trouble", 2, "fails")
 _DOMAIN = Message("sign-domain", 2, "torch")
@@ -106,9 +105,7 @@ def test_no_text_nothing_to_weigh() -> None:
     assert states(judge("like-known-reports", machine(amd_gpu()))) == ["not-applicable"]
 
 
-def test_a_name_that_a_module_lacks_is_no_matter_of_the_container() -> None:
-    text = (
-        "My training in the docker container fails on our GPU node, it cannot find the name.\n\n"
-        "ImportError: cannot import name 'JitConfig' from 'nemo.callbacks' (/opt/NeMo/nemo/callbacks/__init__.py)\n"
-    )
-    assert diagnosed(text).causes == ()
+def test_a_name_that_a_module_lacks_is_a_matter_of_its_code() -> None:
+    name = Message("python-name-absent", 3, "cannot import name")
+    of = _machine({"podman": 1}, _TROUBLE, _DOMAIN, name)
+    assert likely_causes(of) and states(judge("like-known-reports", of)) == ["not-applicable"]
