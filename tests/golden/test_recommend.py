@@ -11,13 +11,13 @@ import pytest
 
 from rocdoctor.report.plan.recommend_document import document
 from rocdoctor.report.text import render
-from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
 from rocdoctor.train.recommend.model.workload import read_workload
 from rocdoctor.train.recommend.plan import Fleet, Method
 from tests.golden.replay import NAMES, judged_fixture
+from tests.plans_once import recommend
 
 _FOLDER = Path(__file__).parent / "recommend"
 _WORKLOADS: tuple[tuple[str, Method, int | None], ...] = (

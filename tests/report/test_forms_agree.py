@@ -30,7 +30,6 @@ from rocdoctor.report.smoke.mode_list import document as mode_list
 from rocdoctor.report.smoke.mode_proof import document as mode_proof
 from rocdoctor.report.smoke.nodes_document import document as nodes_document
 from rocdoctor.report.smoke.smoke_document import document as smoke_document
-from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.estimate import answer_of, solve
 from rocdoctor.train.recommend.model.workload import read_workload
 from rocdoctor.train.recommend.search.overview import overview
@@ -40,6 +39,7 @@ from tests.fleet.net_kit import NetWorld
 from tests.fleet.net_runs import run_of
 from tests.golden.replay import judged_fixture
 from tests.kit import ROOT
+from tests.plans_once import recommend
 from tests.repair.setup.plan_kit import PLANS
 from tests.report.made import BAD, FULL, GOOD, SKIPPED, probed, smoke_run
 from tests.train.recommend.fleet_kit import fleet

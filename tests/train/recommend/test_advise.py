@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.train.recommend import advise
-from rocdoctor.train.recommend.advise import FASTER, best, recommend
+from rocdoctor.train.recommend.advise import FASTER, best
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.memory.fit import SHARE
 from rocdoctor.train.recommend.plan import Recommendation
 from rocdoctor.train.recommend.search.candidates import Search, usual_frameworks
+from tests.plans_once import recommend
 from tests.train.recommend.fleet_kit import FLEETS, fleet, work
 
 

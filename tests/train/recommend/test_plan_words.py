@@ -11,7 +11,6 @@ from rocdoctor.collect import collect
 from rocdoctor.report.plan import overview_document
 from rocdoctor.report.plan.recommend_document import document, headline, kind
 from rocdoctor.report.text import render
-from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
@@ -20,6 +19,7 @@ from rocdoctor.train.recommend.plan import Fleet, Method, Plan
 from rocdoctor.train.recommend.search.overview import overview
 from rocdoctor.train.recommend.search.savers import savers_of
 from tests.golden.replay import host_of
+from tests.plans_once import recommend
 
 
 def _laptop() -> Fleet:

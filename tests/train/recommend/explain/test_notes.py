@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.explain.notes import notes
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.plan import Software as Installed
+from tests.plans_once import recommend
 from tests.train.recommend.fleet_kit import fleet, work
 
 

@@ -9,7 +9,6 @@ from itertools import islice
 import pytest
 
 from rocdoctor.train.emit import megatron_limits
-from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.estimate import solve
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
@@ -19,6 +18,7 @@ from rocdoctor.train.recommend.search.candidates import Candidate, Search, host_
 from rocdoctor.train.recommend.search.forms import step_level
 from rocdoctor.train.recommend.search.layouts import layouts
 from rocdoctor.train.recommend.search.savers import PLAIN, SAVERS, savers_of
+from tests.plans_once import recommend
 from tests.train.recommend.fleet_kit import FLEETS, fleet, work
 
 

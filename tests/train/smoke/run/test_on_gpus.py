@@ -33,16 +33,18 @@ def _places(run: SmokeRun) -> list[str | None]:
     return [one.gpu for one in run.modes[-1].ranks]
 
 
-def test_each_gpu_gets_a_rank_on_nccl_as_a_job_would(tmp_path: Path) -> None:
-    gpus = gpus_of("mi300x-8gpu")[:3]
+def test_each_gpu_gets_a_rank_on_nccl_and_memory_is_written_up_to_what_is_free(tmp_path: Path) -> None:
+    gpus = [dict(one, memory_bytes=96 << 20) for one in gpus_of("mi300x-8gpu")[:3]]
     machine = StandIn(tmp_path, gpus)
-    (run,) = machine.run(Request(modes=MODES))
+    (run,) = machine.run(Request(modes=("memory", *MODES)))  # what the first takes is given back
     _right(run)
     assert (run.world, run.backend, run.device, run.notes) == (3, "nccl", "cuda", ())
     assert _places(run) == [one["pci"] for one in gpus]
     # A job forms its group with nccl alone, and its watchdog must not come before our deadline.
     assert {one.partition(" ")[0] for one in machine.backends()} == {"nccl"}
     assert all("4:00:00" in one for one in machine.backends())
+    # Four fifths of it, but for what the comparison takes beside.
+    assert _mode(run, "memory").facts["memory_tested_bytes"] == pytest.approx(0.8 * (96 << 20) * 5 / 8, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +96,21 @@ def test_a_mig_part_is_chosen_by_its_uuid(tmp_path: Path) -> None:
     assert (run.world, run.backend) == (1, "nccl")
 
 
-def test_of_partitions_one_of_each_gpu_is_taken_so_that_links_between_gpus_are_tested(tmp_path: Path) -> None:
-    gpus = [dict(one, name="MI300X CPX") for one in gpus_of("mi300x-8gpu")[:3] for _ in range(4)]
-    (run,) = StandIn(tmp_path, gpus).run(Request(modes=("all-reduce",), world=3))
+def test_of_partitions_one_of_each_gpu_is_taken_and_a_gpu_slower_than_its_equals_is_said(tmp_path: Path) -> None:
+    first, second, third = (dict(one, name="MI300X CPX") for one in gpus_of("mi300x-8gpu")[:3])
+    gpus = [dict(one) for one in (first, second, {**third, "slower": 3.0}) for _ in range(4)]
+    (run,) = StandIn(tmp_path, gpus).run(Request(modes=("all-reduce", "compute"), world=3))
     _right(run)
-    assert _places(run) == [gpus[number]["pci"] for number in (0, 4, 8)]
-    assert run.notes == ("torch's 12 GPUs are partitions of 3",)
+    assert _places(run) == [gpus[number]["pci"] for number in (0, 4, 8)]  # so that links between GPUs are tested
+    assert "torch's 12 GPUs are partitions of 3" in run.notes
+    assert f"rank 2 (GPU {third['pci']}) takes 3.0 times as long" in _mode(run, "compute").message
+
+
+@pytest.mark.heavy
+def test_of_a_gpu_as_fast_as_its_equals_nothing_is_said(tmp_path: Path) -> None:
+    (run,) = StandIn(tmp_path, gpus_of("mi300x-8gpu")[:3]).run(Request(modes=("compute",)))
+    _right(run)
+    assert not run.modes[-1].message
 
 
 def test_a_busy_gpu_and_one_that_another_program_has_alone_are_said_before_anything_fails(tmp_path: Path) -> None:
@@ -139,22 +150,19 @@ def test_copies_reach_each_pair_once_and_what_they_leave_goes_with_their_ranks(t
     assert len(set(after)) == 4
 
 
-@pytest.mark.parametrize(
-    ("pairs", "named"),
-    [
-        pytest.param([[0, 1]], (0, 1), marks=pytest.mark.heavy),
-        ([[1, 0], [2, 1]], (1,)),
-        pytest.param([[0, 1], [2, 3]], (), marks=pytest.mark.heavy),
-    ],
-    ids=str,
-)
+def _pairs_accuse(run: SmokeRun, named: tuple[int, ...]) -> None:
+    found = _mode(run, "copies")
+    assert (found.state, found.named, found.layer) == ("fail", named, "link"), found.message
+    assert "copy from GPU" in found.message and "1 of 1048576 values differ" in found.message
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("pairs", "named"), [([[0, 1]], (0, 1)), ([[0, 1], [2, 3]], ())], ids=str)
 def test_a_copy_that_comes_back_wrong_accuses_no_healthy_end_alone(
     tmp_path: Path, pairs: list[list[int]], named: tuple[int, ...]
 ) -> None:
     (run,) = StandIn(tmp_path, gpus_of("mi300x-8gpu")[:4], wrong_pairs=pairs).run(Request(modes=("copies",)))
-    found = run.modes[-1]
-    assert (found.state, found.named, found.layer) == ("fail", named, "link"), found.message
-    assert "copy from GPU" in found.message and "1 of 1048576 values differ" in found.message
+    _pairs_accuse(run, named)
 
 
 @pytest.mark.heavy
@@ -165,40 +173,16 @@ def test_gpus_of_others_are_left_alone(tmp_path: Path) -> None:
     assert {gpu for rank, gpu, _, _ in machine.contexts() if rank != "None"} == {0, 1}
 
 
-def test_memory_is_written_up_to_what_is_free_and_given_back(tmp_path: Path) -> None:
-    small = [{"name": "small", "memory_bytes": 96 << 20, "gfx": "gfx90a", "pci": f"0000:0{one}:00.0"} for one in (1, 2)]
-    (run,) = StandIn(tmp_path, small).run(Request(modes=("memory", "all-reduce")))
-    _right(run)
-    # Four fifths of it, but for what the comparison takes beside.
-    assert _mode(run, "memory").facts["memory_tested_bytes"] == pytest.approx(0.8 * (96 << 20) * 5 / 8, rel=0.01)
-
-
-def test_a_bit_that_one_gpu_forgets_is_named_with_its_address(tmp_path: Path) -> None:
-    gpus = [dict(one, memory_bytes=96 << 20) for one in gpus_of("mi210-8gpu")[:3]]
-    (run,) = StandIn(tmp_path, gpus, fault="memory-bit", fault_gpu=1).run(Request(modes=("memory",)))
-    found = run.modes[-1]
-    assert (found.state, found.named, found.layer) == ("fail", (1,), "device"), found.message
-    assert f"rank 1 (GPU {gpus[1]['pci']})" in found.message
-
-
-def test_products_are_tried_with_tf32_too_as_many_jobs_allow_it(tmp_path: Path) -> None:
-    (run,) = StandIn(tmp_path, gpus_of("h100-8gpu")[:2], cuda="13.0", fault="tf32-wrong", fault_gpu=1).run(
-        Request(modes=("compute",))
-    )
-    found = run.modes[-1]
-    assert (found.state, found.named, found.layer) == ("fail", (1,), "device"), found.message
-    assert "TF32 allowed" in found.message
-
-
-@pytest.mark.parametrize(
-    ("slower", "words"), [pytest.param(1.0, "", marks=pytest.mark.heavy), (3.0, "takes 3.0 times as long")]
-)
-def test_a_gpu_slower_than_its_equals_is_said(tmp_path: Path, slower: float, words: str) -> None:
-    gpus = gpus_of("mi300x-8gpu")[:3]
-    (run,) = StandIn(tmp_path, [*gpus[:2], {**gpus[2], "slower": slower}]).run(Request(modes=("compute",)))
-    _right(run)
-    said = run.modes[-1].message
-    assert (f"rank 2 (GPU {gpus[2]['pci']}) {words}" in said) if words else not said
+def test_what_one_gpu_computes_copies_and_keeps_wrong_is_told_apart(tmp_path: Path) -> None:
+    """A bit that it forgets, with its address; products with TF32, which many jobs allow, and right without; copies."""
+    gpus = [dict(one, memory_bytes=96 << 20) for one in gpus_of("h100-8gpu")[:3]]
+    faults = {"fault": "memory-bit tf32-wrong", "fault_gpu": 1, "wrong_pairs": [[1, 0], [2, 1]]}
+    (run,) = StandIn(tmp_path, gpus, cuda="13.0", **faults).run(Request(modes=("copies", "memory", "compute")))
+    _pairs_accuse(run, (1,))
+    for name, words in (("memory", f"rank 1 (GPU {gpus[1]['pci']})"), ("compute", "TF32 allowed")):
+        found = _mode(run, name)
+        assert (found.state, found.named, found.layer) == ("fail", (1,), "device"), found.message
+        assert words in found.message
 
 
 @pytest.mark.heavy

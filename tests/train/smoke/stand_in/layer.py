@@ -2,8 +2,8 @@
 
 The file (JSON): ``hip`` or ``cuda`` (version), ``gpus`` (each ``name``, ``memory_bytes``, and as known ``gfx``,
 ``pci``, ``uuid``, ``busy_bytes``, ``integrated``, ``slower`` (so many times), ``refused``: words with which it
-cannot be opened, by those ranks in ``refused_by``), ``opened`` (something opened a GPU at start), ``fault`` (a name of
-FAULTS, or of those in ``graphs.py`` and ``shared.py``), ``fault_gpu``, and ``wrong_pairs`` (pairs of GPUs, copies
+cannot be opened, by those ranks in ``refused_by``), ``opened`` (something opened a GPU at start), ``fault`` (names of
+FAULTS, or one of those in ``graphs.py`` and ``shared.py``), ``fault_gpu``, and ``wrong_pairs`` (pairs of GPUs, copies
 between which change a value).
 
 Tensors "on" a GPU are on the CPU: a mode of torch's function dispatch takes the device out of each call and counts what
@@ -151,9 +151,10 @@ class OnCpu(TorchFunctionMode):
         return None
 
     def _wrong(self, func: Any, args: Any, made: Any) -> Any:
-        fault = FAULTS.get(str(self.layer.told.get("fault", "")))
-        mine = self.layer.current == self.layer.told.get("fault_gpu", 0) and self.layer.opened
-        return fault(self.layer, func, args, made) if fault and mine else made
+        if self.layer.current == self.layer.told.get("fault_gpu", 0) and self.layer.opened:
+            for name in str(self.layer.told.get("fault", "")).split():
+                made = FAULTS[name](self.layer, func, args, made) if name in FAULTS else made
+        return made
 
 
 def _size_of(func: Any, args: Any) -> int:
