@@ -32,12 +32,14 @@ def _naive(known: Literals, text: Pieces) -> Iterator[tuple[str, list[int]]]:
     words_of = {where: set(only_words(where).split()) for where in (low, text.text)}
     for literal in known:
         where = low if literal.fold else text.text
+        if literal.key not in words_of[where]:
+            continue
         places: list[int] = []
         at = where.find(literal.text)
         while at >= 0 and len(places) < MOST:
             places.append(at)
             at = where.find(literal.text, at + len(literal.text))
-        if places and literal.key in words_of[where]:
+        if places:
             yield literal.text, places
 
 
