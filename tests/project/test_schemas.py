@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -230,7 +229,7 @@ def test_a_schema_is_closed_and_requires_what_it_names(name: str) -> None:
 
 
 def _records(document: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The paths of all objects, of each list those in its first element."""
+    """The paths of all objects."""
     if isinstance(document, dict):
         yield at
         for key, value in document.items():
@@ -245,6 +244,13 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
     return document
 
 
+def _short(document: Any) -> Any:
+    """A copy in which each list has its first element alone."""
+    if isinstance(document, dict):
+        return {key: _short(value) for key, value in document.items()}
+    return [_short(one) for one in document[:1]] if isinstance(document, list) else document
+
+
 @pytest.mark.parametrize("name", _SCHEMAS)
 def test_a_key_with_another_name_is_noticed(
     name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
@@ -255,14 +261,16 @@ def test_a_key_with_another_name_is_noticed(
         document = net_json.report(run_of(NetWorld(48, 16, bad={5: 0.4}, uplinks={2: 0.5})))
     else:
         document = _printed([files.get(word, word) for word in _COMMANDS[name][0]], capsys)
+    document = _short(document)
+    assert _problems(document) == []
     named = {key for one in _objects(_schema(name)) for key in one["properties"]}
     tried = 0
     for path in _records(document):
-        for key in [key for key in _at(document, path) if key in named]:
-            changed = deepcopy(document)
-            record = _at(changed, path)
+        record = _at(document, path)
+        for key in [key for key in record if key in named and not _OPEN & set(path)]:
             record[f"{key}_"] = record.pop(key)
-            if not _OPEN & set(path):
-                assert not _validator(name).is_valid(changed), f"{path}: {key}"
-                tried += 1
+            assert not _validator(name).is_valid(document), f"{path}: {key}"
+            record[key] = record.pop(f"{key}_")
+            tried += 1
     assert tried >= 4
+    assert _problems(document) == []
