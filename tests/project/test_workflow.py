@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from functools import cache
@@ -74,7 +75,32 @@ def test_programs_and_stages_are_those_of_the_local_run() -> None:
         (install,) = [one for one in _commands(job) if "apt-get" in one]
         assert install.split("--no-install-recommends ")[1] == programs[1]
     assert _commands("readers")[-1] in _STAGES
-    assert _commands("nightly") == ["CI_FULL=1 .ci/run"]
+
+
+def test_each_part_of_the_heavy_stage_is_run_each_night_and_nothing_marked_so_is_in_none() -> None:
+    assert _commands("nightly") == ["CI_PART=${{ matrix.part }} .ci/run"]
+    parts = re.search(r'^parts="(.*)"$', _STAGES, re.MULTILINE)
+    assert parts
+    assert _jobs()["nightly"]["strategy"]["matrix"]["part"] == parts[1].split()
+    assert re.findall(r"^heavy_(\w+)\(\)", _STAGES, re.MULTILINE) == parts[1].split()
+    # Rooms of their own, and all but these.
+    marked = dict(re.findall(r"^heavy_(\w+)\(\) \{ \.venv/bin/pytest -m heavy (.*); \}$", _STAGES, re.MULTILINE))
+    own = [words for name, words in marked.items() if name != "rooms"]
+    assert own and all((ROOT / words).is_dir() for words in own)
+    assert marked["rooms"] == " ".join(f"--ignore={words}" for words in own)
+
+
+def test_a_part_that_is_not_there_is_refused_and_one_that_fails_takes_no_other_with_it() -> None:
+    run = ["bash", str(ROOT / ".ci" / "run")]
+    done = subprocess.run(run, env={**os.environ, "CI_PART": "sick none"}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "ci: CI_PART is one or several of: ranks sick rooms repeats\n")
+    (run_parts,) = re.findall(r"^heavy\(\) \{.*?^\}$", _STAGES, re.MULTILINE | re.DOTALL)
+    made = "set -euo pipefail\nend_beside() { :; }\nheavy_one() { false; echo no; }\nheavy_two() { echo yes; }\n"
+    done = subprocess.run(
+        ["bash", "-c", f"{made}{run_parts}\nheavy one two\necho passed"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "ci: failed: heavy stage, one\n")
+    assert "\nyes\n" in done.stdout and "no\n" not in done.stdout and "passed" not in done.stdout
 
 
 def test_the_stage_of_readers_looks_where_they_are() -> None:
