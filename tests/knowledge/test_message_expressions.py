@@ -8,6 +8,7 @@ import pytest
 
 from rocdoctor.knowledge.load import words
 from rocdoctor.knowledge.messages.program_errors import message_rows
+from tests.examples import rows
 
 _EXPRESSIONS = [
     (row["kind"], one)
@@ -18,7 +19,7 @@ _EXPRESSIONS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "expression"), _EXPRESSIONS)
+@rows(("kind", "expression"), _EXPRESSIONS)
 def test_it_compiles(kind: str, expression: str) -> None:
     try:
         re.compile(expression.replace("%bdf", "0").replace("%hex", "0"))

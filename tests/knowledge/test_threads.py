@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date
 
-import pytest
-
 from rocdoctor.judging.loading import check_files, checks_folder, name_of
 from rocdoctor.knowledge.lookup import causes
 from rocdoctor.knowledge.messages.open_symptoms import symptoms
@@ -14,14 +12,15 @@ from rocdoctor.knowledge.messages.program_errors import message_kinds
 from rocdoctor.knowledge.messages.threads import Thread, threads, threads_like
 from rocdoctor.paste import open_text
 from rocdoctor.service.reading import judged
+from tests.examples import rows
 from tests.kit import ROOT
 from tests.text_kit import all_checks
 
-_THREADS = [pytest.param(one, id=one.name) for one in threads()]
+_THREADS = list(threads())
 _LIST = (ROOT / "docs" / "threads_read.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("thread", _THREADS)
+@rows("thread", _THREADS, ids=lambda one: one.name)
 def test_a_thread_is_about_what_exists_and_was_read(thread: Thread) -> None:
     names = {name_of(path) for path in check_files(checks_folder())} | {one.name for one in symptoms()}
     assert thread.cause in causes()

@@ -18,6 +18,7 @@ import pytest
 
 from rocdoctor.judging.loading import check_files, load_check, name_of
 from rocdoctor.knowledge.lookup import cause
+from tests.examples import rows
 from tests.kit import NOT_SAFE, ROOT
 
 PACKAGE = ROOT / "rocdoctor"
@@ -63,7 +64,7 @@ def test_every_module_has_a_room() -> None:
     assert not list(PACKAGE.glob("tools")), "tools are not installed"
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
+@rows("path", CHECKS, ids=lambda path: path.stem)
 def test_checks_see_facts_and_nothing_else(path: Path) -> None:
     for name in _imports(path):
         if name.startswith("rocdoctor"):
@@ -75,7 +76,7 @@ def test_checks_see_facts_and_nothing_else(path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
+@rows("path", CHECKS, ids=lambda path: path.stem)
 def test_a_check_has_one_spelling_for_each_end(path: Path) -> None:
     """``error``, ``warning``, ``info`` or ``finding`` for a finding, ``raise unknown(...)`` for what is not known."""
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
@@ -88,7 +89,7 @@ def _written(node: ast.expr) -> str:
     return " ".join(one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
-@pytest.mark.parametrize("path", [*CHECKS, *_modules("insight")], ids=lambda path: path.stem)
+@rows("path", [*CHECKS, *_modules("insight")], ids=lambda path: path.stem)
 def test_what_restarts_replaces_or_loads_is_not_called_safe(path: Path) -> None:
     """As far as it is written there; ``tests.kit.keeps_contract`` sees every finding of a test."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -121,13 +122,13 @@ def _texts(path: Path) -> Iterator[str]:
                 )
 
 
-@pytest.mark.parametrize("path", [*CHECKS, *_modules("insight"), *_modules("repair")], ids=lambda path: path.stem)
+@rows("path", [*CHECKS, *_modules("insight"), *_modules("repair")], ids=lambda path: path.stem)
 def test_commands_of_package_managers_come_from_the_tables(path: Path) -> None:
     """Which manager a machine has, and what it calls a thing, is knowledge of distributions: so are wheel indexes."""
     assert not [text for text in _texts(path) if _OF_TABLES.search(text)]
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
+@rows("path", CHECKS, ids=lambda path: path.stem)
 def test_a_check_has_a_manual_page_a_test_and_a_known_cause(path: Path) -> None:
     one = load_check(path)
     lines = one.manual.strip().split("\n")

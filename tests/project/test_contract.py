@@ -18,6 +18,7 @@ from rocdoctor.judging.loading import check_files
 from rocdoctor.model.evidence import Known, Source, Unknown
 from rocdoctor.model.facts import Gpu, Machine, Nic
 from rocdoctor.report.machine.json_facts import facts
+from tests.examples import rows
 from tests.golden.replay import NAMES, host_of
 from tests.kit import ROOT
 
@@ -41,7 +42,7 @@ def _is_nothing(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant)
 
 
-@pytest.mark.parametrize("path", check_files(ROOT / "checks"), ids=lambda path: path.stem)
+@rows("path", check_files(ROOT / "checks"), ids=lambda path: path.stem)
 def test_every_finding_is_made_with_evidence_and_a_fix(path: Path) -> None:
     for call in _calls(path):
         given = {word.arg: word.value for word in call.keywords}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.examples import examples
+from tests.examples import examples, rows
 from tests.kit import ROOT
 
 _MAY = {"tests/conftest.py", "tests/examples.py", "tests/project/test_examples.py"}
@@ -57,3 +59,31 @@ def test_the_environment_chooses_the_profile(told: dict[str, str], name: str) ->
         check=True,
     )
     assert done.stdout.strip() == name
+
+
+def test_all_rows_of_a_table_are_tried_and_each_that_fails_is_named(tmp_path: Path) -> None:
+    tried = []
+
+    @rows("number, word", [(1, "one"), (2, "two"), (3, "three"), (4, "four")], ids=lambda row: f"<{row[1]}>")
+    def check(number: int, tmp_path: Path, word: str) -> None:
+        tried.append((number, tmp_path))
+        if number == 3:
+            pytest.skip("a row is not left out in silence")
+        assert number % 2, word
+
+    assert list(inspect.signature(check).parameters) == ["tmp_path"]  # what pytest is to give
+    with pytest.raises(AssertionError) as told:
+        check(tmp_path=tmp_path)
+    assert tried == [(number, tmp_path) for number in (1, 2, 3, 4)]
+    first, *lines = [line for line in str(told.value).splitlines() if line.startswith(("<", "3 of"))]
+    assert first == "3 of 4 rows fail:"
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["<two>", "AssertionError"],
+        ["<three>", "Skipped"],
+        ["<four>", "AssertionError"],
+    ]
+
+
+def test_a_table_without_rows_is_no_table() -> None:
+    with pytest.raises(AssertionError, match="without rows"):
+        rows("one", [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -24,6 +25,7 @@ from rocdoctor.report.setup import setup_document
 from rocdoctor.report.smoke import nodes_document, smoke_document
 from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.train.recommend.search.overview import Overview
+from tests.examples import rows
 from tests.kit import named
 from tests.report.made import probed
 from tests.train.recommend.fleet_kit import fleet, work
@@ -140,8 +142,7 @@ def test_nobody_is_called_and_nothing_links(form: str) -> None:
     assert not re.search(r"<(?!br>)|&(?!amp;|lt;)|(?<!\\)~~|\*\*b\*\*|__c__|(?<!\\)\$x", left)
 
 
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("form", FORMS)
+@rows(("form", "start"), product(FORMS, STARTS))
 def test_no_block_begins_with_words_of_others(form: str, start: str) -> None:
     assert _blocks(FORMS[form](start)) == _blocks(FORMS[form]("plain words"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.masking.rules import load_tables
-from tests.examples import examples
+from tests.examples import examples, rows
 
 DIGITS = "0123456789"
 MIXED = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8z"
@@ -104,8 +105,7 @@ BY_PLACE = (
 )
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("secret", BY_FORMAT.values(), ids=list(BY_FORMAT))
+@rows(("secret", "place"), product(BY_FORMAT.values(), PLACES))
 def test_known_formats_never_survive(secret: str, place: str) -> None:
     text = place.format(secret)
     masked = Masker().mask_text(text)
@@ -113,8 +113,7 @@ def test_known_formats_never_survive(secret: str, place: str) -> None:
     assert Masker().mask_text(masked) == masked
 
 
-@pytest.mark.parametrize("place", BY_PLACE)
-@pytest.mark.parametrize("around", ["{}", "x\n{}\ny", "  {}"])
+@rows(("place", "around"), product(BY_PLACE, ["{}", "x\n{}\ny", "  {}"]))
 def test_the_place_tells_a_secret(place: str, around: str) -> None:
     value = "Zq7" + "mK2vTx9Lw" + "4bN8"
     masked = Masker().mask_text(around.format(place.format(value)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from itertools import product
 from urllib.parse import quote, unquote
 
 import pytest
@@ -20,7 +21,7 @@ from rocdoctor.host.evidence.capture import Capture, CaptureHost, parse, write
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder, mask_answer, settled
 from rocdoctor.judging.diagnose import diagnose
-from tests.examples import some
+from tests.examples import rows, some
 from tests.golden.replay import NAMES, host_of, judged_fixture, our_checks
 from tests.kit import ROOT
 
@@ -193,8 +194,7 @@ def test_nothing_of_a_secret_is_left_in_any_code(sown: tuple[list[str], str]) ->
     assert not found
 
 
-@pytest.mark.parametrize("code", CODES)
-@pytest.mark.parametrize("form", FORMS, ids=[form[:4] for form in FORMS])
+@rows(("form", "code"), product(FORMS, CODES))
 def test_a_form_in_code_is_found_anywhere(form: str, code: str) -> None:
     text = f"a line\ndata={coded(form, code)}\nanother"
     masked = Masker().mask_text(text)

@@ -8,12 +8,13 @@ from rocdoctor.host.masking import word_lookup
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.masking.rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
+from tests.examples import rows
 from tools.docs.privacy import example_masker
 
 RULES = [(rule.token, text) for rule in load_tables().secrets for text in rule.examples]
 
 
-@pytest.mark.parametrize(("token", "text"), RULES)
+@rows(("token", "text"), RULES)
 def test_each_example_of_a_rule_is_masked_as_the_page_says(token: str, text: str) -> None:
     filled, secrets = example(text)
     masked = Masker().mask_text(filled)
@@ -22,9 +23,7 @@ def test_each_example_of_a_rule_is_masked_as_the_page_says(token: str, text: str
     assert Masker().mask_text(masked) == masked
 
 
-@pytest.mark.parametrize(
-    "text", [one for rule in load_tables().commands for one in rule.examples], ids=lambda one: str(one)[:40]
-)
+@rows("text", [one for rule in load_tables().commands for one in rule.examples])
 def test_each_program_that_takes_a_secret_is_told_by_its_examples(text: str) -> None:
     filled, secrets = example(text)
     masked = Masker().mask_text(filled)
@@ -55,7 +54,7 @@ def test_each_identity_is_replaced_and_counted(one: dict[str, str]) -> None:
     assert masker.counts()
 
 
-@pytest.mark.parametrize("text", load_table("masking")["kept"])
+@rows("text", load_table("masking")["kept"])
 def test_what_a_diagnosis_needs_stays(text: str) -> None:
     masker = example_masker()
     assert masker.mask_text(text) == text

@@ -22,6 +22,7 @@ from rocdoctor.lint.python.source import read_python
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Verdict
 from rocdoctor.service.session import chosen_checks
+from tests.examples import rows
 from tests.lint.advice.advice_python_samples import SAMPLES
 from tests.lint.python_healthy import HEALTHY
 
@@ -49,7 +50,7 @@ def test_every_rule_has_samples_and_every_sample_a_rule() -> None:
     assert all(bad and good for bad, good in SAMPLES.values())
 
 
-@pytest.mark.parametrize(("name", "code"), _BAD, ids=[f"{name}-{at}" for at, (name, _) in enumerate(_BAD)])
+@rows(("name", "code"), _BAD)
 def test_code_that_follows_advice_is_named_with_its_line(name: str, code: str) -> None:
     marked = [(number, "!HERE" in line) for number, line in enumerate(code.split("\n"), 1) if "HERE" in line]
     found = [(hit.line, hit.possible) for hit in _hits(code) if hit.advice.id == name]
@@ -65,7 +66,7 @@ def test_code_that_follows_advice_is_named_with_its_line(name: str, code: str) -
     assert verdict.finding.fix is not None
 
 
-@pytest.mark.parametrize(("name", "code"), _GOOD, ids=[f"{name}-{at}" for at, (name, _) in enumerate(_GOOD)])
+@rows(("name", "code"), _GOOD)
 def test_code_that_only_looks_so_has_no_finding_at_all(name: str, code: str) -> None:
     assert not [(one.check, one.subject) for one in _verdicts(code)]
 

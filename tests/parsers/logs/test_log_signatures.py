@@ -11,6 +11,7 @@ import pytest
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
 from rocdoctor.parsers.logs import dmesg, log_match
 from rocdoctor.parsers.logs.dmesg import KernelEvent
+from tests.examples import rows
 
 GPU = "amdgpu 0000:03:00.0: amdgpu: "
 SEV = {"fatal", "degraded", "note", "benign"}
@@ -446,9 +447,7 @@ CASES: list[tuple[str, str, str | None, dict[str, object]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("line", "kind", "bdf", "values"), CASES, ids=[f"{n}-{case[1]}" for n, case in enumerate(CASES)]
-)
+@rows(("line", "kind", "bdf", "values"), CASES)
 def test_each_text_gives_its_kind_device_and_values(
     line: str, kind: str, bdf: str | None, values: dict[str, object]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from rocdoctor.knowledge.messages.program_errors import message_signatures
 from rocdoctor.parsers.logs.message_match import find_messages
+from tests.examples import rows
 
 CASES: list[tuple[str, str, dict[str, object]]] = [
     # code for the architecture
@@ -422,7 +423,7 @@ CASES: list[tuple[str, str, dict[str, object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "values"), CASES, ids=[f"{kind}-{n}" for n, (_, kind, _) in enumerate(CASES)])
+@rows(("text", "kind", "values"), CASES)
 def test_a_text_of_a_program_is_known(text: str, kind: str, values: dict[str, object]) -> None:
     found = [one for one in find_messages(message_signatures(), text) if one.kind == kind]
     assert found, text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rocdoctor.cli.main import run
 from rocdoctor.train.recommend.estimate import SpecError, efficiency, estimate, solve
-from tests.examples import examples
+from tests.examples import examples, rows
 from tests.train.recommend.spec_kit import LLAMA_7B, changed
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "does_not_fit.yaml").read_text())["cases"]
@@ -31,9 +31,7 @@ def test_the_answer_has_the_promised_shape() -> None:
     json.dumps(told, allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    "case", CASES, ids=lambda one: f"{one['model']}-{one['gpu']['name']}-{one['seq']}-{one['micro_batch']}"
-)
+@rows("case", CASES, ids=lambda one: f"{one['model']}-{one['gpu']['name']}-{one['seq']}-{one['micro_batch']}")
 def test_what_needs_more_than_the_card_has_is_never_said_to_fit(case: dict[str, Any]) -> None:
     told = solve(case)
     assert told.fits != "yes"

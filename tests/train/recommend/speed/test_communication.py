@@ -11,6 +11,7 @@ from rocdoctor.train.recommend.model.shapes import counted_parameters
 from rocdoctor.train.recommend.speed.communication import Volumes, latency, volumes
 from rocdoctor.train.recommend.speed.traffic import ring, sent, share
 from rocdoctor.train.recommend.speed.transfers import transfers
+from tests.examples import rows
 from tests.train.recommend.spec_kit import changed
 
 P = 6_738_415_616
@@ -154,7 +155,7 @@ def test_one_gpu_sends_nothing() -> None:
     assert of(gpus=1, parallel={}) == Volumes(0, 0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("name", sorted(presets()))
+@rows("name", sorted(presets()))
 def test_the_tensors_of_a_model_are_its_parameters(name: str) -> None:
     work = solve(changed(model=name, gpus=1, parallel={})).work
     model = work.model
