@@ -37,7 +37,7 @@ _EVERYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slo
 # Other examples at each run, and those that failed before.
 settings.register_profile("dev", _EVERYWHERE, max_examples=20)
 # The same examples at each run, so that a build fails for what was changed.
-settings.register_profile("ci", _EVERYWHERE, max_examples=50, derandomize=True, database=None, print_blob=True)
+settings.register_profile("ci", _EVERYWHERE, max_examples=30, derandomize=True, database=None, print_blob=True)
 # Looks for what nobody has seen yet.
 settings.register_profile("heavy", _EVERYWHERE, max_examples=1000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

@@ -37,7 +37,8 @@ def radeons(tmp_path: Path) -> Place:
         pytest.param([f"limit=AS:{84 * MIB}"], marks=pytest.mark.heavy),
         [f"limit=AS:{84 * MIB}", f"limit=STACK:{MIB}", "limit=NOFILE:64"],
         ["small=/proc:4096"],
-        *([f"refuse={calls}"] for calls in _REFUSED.values()),
+        pytest.param([f"refuse={_REFUSED['threads']}"], marks=pytest.mark.heavy),
+        *([f"refuse={calls}"] for name, calls in _REFUSED.items() if name != "threads"),
     ],
     ids=["stack", "files", "few files", "processes", "memory", "all", "no proc", *_REFUSED],
 )

@@ -113,6 +113,7 @@ def test_a_machine_without_gpus_has_sick_programs_too(tmp_path: Path, name: str)
     assert result.seconds < min(GIVE_UP_S, 5 + MARGIN_S)
 
 
+@pytest.mark.heavy
 def test_bundle_facts_recommend_and_emit_come_too(radeons: Place) -> None:
     for name in _TOOLS:
         radeons.tool(name, _HANGING["leaves a daemon and hangs"])

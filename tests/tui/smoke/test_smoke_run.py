@@ -289,6 +289,7 @@ def test_other_evidence_ends_a_run_of_this_machine(host: LiveFixture, runner: Sc
 
 
 @pytest.mark.live
+@pytest.mark.heavy
 def test_a_mode_runs_for_real_on_two_ranks() -> None:
     from rocdoctor.host.supervised.supervised_host import FarHost
 

@@ -44,6 +44,7 @@ def _interpreter(folder: Path, body: str) -> str:
     return str(path)
 
 
+@pytest.mark.heavy
 @needs_torch
 def test_eight_layers_from_four_and_five_are_eight_layers_traced() -> None:
     work = solve(small(recompute="full", grad_accum=2)).work

@@ -70,6 +70,7 @@ def test_masks_choose_among_gpus_and_the_report_says_so(
     assert any(f"{name}={value}" in note and f"torch sees {len(chosen)} GPU" in note for note in run.notes)
 
 
+@pytest.mark.heavy
 def test_a_mask_that_hides_all_gpus_is_told_where_the_cpu_is_tested_instead(tmp_path: Path) -> None:
     (run,) = StandIn(tmp_path, gpus_of("mi210-8gpu")).run(
         Request(modes=("all-reduce",)), ROCR_VISIBLE_DEVICES="0", HIP_VISIBLE_DEVICES="3"
