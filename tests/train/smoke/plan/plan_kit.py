@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rocdoctor.train.smoke.plan.outcome import Outcome, outcome
@@ -28,7 +29,19 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 def tried(given: dict[str, Any], fault: str = "", rank: int | str = -1, limit_s: float = 60.0) -> Outcome:
-    """The plan run on real ranks of this machine, with one fault at one rank (``all``: every rank)."""
+    """The plan run on real ranks of this machine, with one fault at one rank (``all``: every rank); once without."""
+    if fault:
+        return _tried(given, fault, rank, limit_s)
+    key = json.dumps(given, sort_keys=True)
+    if key not in _healthy:
+        _healthy[key] = _tried(given, "", -1, limit_s)
+    return _healthy[key]
+
+
+_healthy: dict[str, Outcome] = {}
+
+
+def _tried(given: dict[str, Any], fault: str, rank: int | str, limit_s: float) -> Outcome:
     pool = healthy_pool()
     if fault:
         plant(fault, rank, "plan")
