@@ -33,7 +33,7 @@ def test_what_needs_a_gpu_is_not_applicable_on_the_cpu(mode: str) -> None:
     assert result.message
 
 
-FAULTS = [
+FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     ("no-exchange", "all", "ddp", (0, 1, 2, 3), "nothing was exchanged"),
     ("not-broadcast", "all", "ddp", (1, 2, 3), "before step 0"),
     ("sum-for-mean", "all", "ddp", (0, 1, 2, 3), "it is 4 times the expected tensor"),

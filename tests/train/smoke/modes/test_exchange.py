@@ -102,7 +102,7 @@ def router_bit(active: Active) -> None:
     at_collective(act, active, turn=1)
 
 
-FAULTS = [
+FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     (ring_stale, 1, "ring-attention", (1,), "keys and values of rank 0"),
     (ring_reversed, "all", "ring-attention", (0, 1, 2, 3), "keys and values of rank"),
     ("all-to-all-dropped", 2, "ulysses", (2,), "query of this rank's heads"),
