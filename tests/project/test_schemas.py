@@ -245,10 +245,10 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _short(document: Any) -> Any:
-    """A copy in which each list has its first element alone."""
+    """A copy in which each list has two elements at most: some must have two."""
     if isinstance(document, dict):
         return {key: _short(value) for key, value in document.items()}
-    return [_short(one) for one in document[:1]] if isinstance(document, list) else document
+    return [_short(one) for one in document[:2]] if isinstance(document, list) else document
 
 
 @pytest.mark.parametrize("name", _SCHEMAS)
