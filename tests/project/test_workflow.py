@@ -77,23 +77,28 @@ def test_programs_and_stages_are_those_of_the_local_run() -> None:
     assert _commands("readers")[-1] in _STAGES
 
 
-def test_each_part_of_the_heavy_stage_is_run_each_night_and_nothing_marked_so_is_in_none() -> None:
+def test_each_part_of_the_heavy_stage_is_run_each_night_and_all_that_is_marked_so_is_in_one() -> None:
     assert _commands("nightly") == ["CI_PART=${{ matrix.part }} .ci/run"]
     parts = re.search(r'^parts="(.*)"$', _STAGES, re.MULTILINE)
     assert parts
     assert _jobs()["nightly"]["strategy"]["matrix"]["part"] == parts[1].split()
     assert re.findall(r"^heavy_(\w+)\(\)", _STAGES, re.MULTILINE) == parts[1].split()
-    # Rooms of their own, and all but these.
-    marked = dict(re.findall(r"^heavy_(\w+)\(\) \{ \.venv/bin/pytest -m heavy (.*); \}$", _STAGES, re.MULTILINE))
-    own = [words for name, words in marked.items() if name != "rooms"]
+    # Rooms of their own, readers, and all but these; no reader is in such a room.
+    calls = re.findall(r"^heavy_(\w+)\(\) \{ \.venv/bin/pytest -m (heavy|'[\w ]+') ?(.*); \}$", _STAGES, re.MULTILINE)
+    own = [words for name, mark, words in calls if mark == "heavy"]
     assert own and all((ROOT / words).is_dir() for words in own)
-    assert marked["rooms"] == " ".join(f"--ignore={words}" for words in own)
+    assert [(name, mark, words) for name, mark, words in calls if mark != "heavy"] == [
+        ("readers", "'heavy and reader'", "--dist loadfile"),
+        ("rooms", "'heavy and not reader'", " ".join(f"--ignore={words}" for words in own)),
+    ]
+    inside = [path for words in own for path in (ROOT / words).rglob("*.py")]
+    assert inside and not [path for path in inside if "mark.reader" in path.read_text(encoding="utf-8")]
 
 
 def test_a_part_that_is_not_there_is_refused_and_one_that_fails_takes_no_other_with_it() -> None:
     run = ["bash", str(ROOT / ".ci" / "run")]
     done = subprocess.run(run, env={**os.environ, "CI_PART": "sick none"}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "ci: CI_PART is one or several of: ranks sick rooms repeats\n")
+    assert (done.returncode, done.stderr) == (2, "ci: CI_PART is one or several of: ranks sick readers rooms repeats\n")
     (run_parts,) = re.findall(r"^heavy\(\) \{.*?^\}$", _STAGES, re.MULTILINE | re.DOTALL)
     made = "set -euo pipefail\nend_beside() { :; }\nheavy_one() { false; echo no; }\nheavy_two() { echo yes; }\n"
     done = subprocess.run(
