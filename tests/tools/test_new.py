@@ -22,8 +22,7 @@ KINDS = {
     "format": (["format", "madeup"], 4, {"options.py", "check.py"}),
     "screen": (["screen", "madeup"], 7, {"areas.py", "pyproject.toml", "screens.md"}),
 }
-# Byte code comes along, as nine programs start there; what a worker is just writing has a number behind it.
-_LEFT_OUT = shutil.ignore_patterns(".*", "*.pyc.*", "build", "dist", "*.egg-info", "venv")
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
 
 
 def _run(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
