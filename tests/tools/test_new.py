@@ -75,10 +75,17 @@ def test_what_was_written_has_types_and_keeps_the_layers(made: tuple[Path, dict[
     assert "0 broken" in done.stdout, done.stdout + done.stderr
 
 
-def test_each_first_test_runs_and_is_still_to_be_met(made: tuple[Path, dict[str, list[Path]]]) -> None:
+@pytest.mark.parametrize(
+    "kinds",
+    [("check", "parser"), pytest.param(tuple(KINDS), marks=pytest.mark.heavy)],  # others start ranks and screens
+    ids=["quick", "all"],
+)
+def test_each_first_test_runs_and_is_still_to_be_met(
+    kinds: tuple[str, ...], made: tuple[Path, dict[str, list[Path]]]
+) -> None:
     where, touched = made
-    tests = [path for paths in touched.values() for path in paths if path.name.startswith("test_")]
-    assert len(tests) == len(KINDS)
+    tests = [path for kind in kinds for path in touched[kind] if path.name.startswith("test_")]
+    assert len(tests) == len(kinds)
     names = [str(path.relative_to(where)) for path in tests]
     done = _run(where, "-m", "pytest", "-n0", "-q", "-rA", "-p", "no:cacheprovider", *names)
     results = re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED) (\S+?)(?:::|$| )", done.stdout, re.MULTILINE)
