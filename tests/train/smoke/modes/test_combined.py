@@ -82,7 +82,12 @@ def _is_named(fault: str, rank: int, mode: str, world: int, named: tuple[int, ..
 
 
 def test_a_fault_in_one_dimension_is_named() -> None:
-    assert not kit.wrong_of([(*case[:4], "fail", *case[4:]) for case in FAULTS])
+    assert not kit.wrong_of(
+        [
+            (fault, rank, mode, world, "fail", named, layer, words)
+            for fault, rank, mode, world, named, layer, words in FAULTS
+        ]
+    )
 
 
 @pytest.mark.heavy

@@ -54,7 +54,9 @@ FAULTS = [
 
 
 def test_a_fault_of_one_rank_is_named_with_its_micro_batch() -> None:
-    assert not kit.wrong_of([(*case[:3], 4, "fail", *case[3:]) for case in FAULTS])
+    assert not kit.wrong_of(
+        [(fault, rank, mode, 4, "fail", named, layer, words) for fault, rank, mode, named, layer, words in FAULTS]
+    )
 
 
 # A rank that sends nothing forward, or holds no first or last stage, cannot have the fault; a swap needs two sends in
