@@ -1,7 +1,5 @@
 """Environments of the real readers: each in a virtual environment of its own, made once and kept.
 
-``python -m tests.train.emit.readers.venvs`` makes them all, for whoever asks next.
-
 They lie under ``.venv-readers/`` of the checkout, which git ignores. What several need is installed once: a ``.pth``
 file shows an environment the packages of the one below it, so pip finds them there and leaves them alone. torch itself
 is the one of these tests, where it has the version: links in a folder of their own show it, which pip never changes.
@@ -297,8 +295,3 @@ def _end(process: subprocess.Popen[str]) -> None:
         with suppress(psutil.NoSuchProcess):
             one.kill()
     process.wait()
-
-
-if __name__ == "__main__":
-    for _name in RECIPES:
-        _made(_name)
