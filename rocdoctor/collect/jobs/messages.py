@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.prose.statements import Account
 
 QUESTION = "text"
+_FRAMES = 400  # messages whose sentences are looked at: more stand in logs alone
+_NAMES = ("names-", "mentions-")  # kinds that name a thing, and tell of no fault
 _FAREWELL = 3  # lines that may follow where the writer says that all is over
 _HEAD, _TAIL = 48_000, 16_000  # characters in which signs are looked for: people tell of them first, or at the end
 
@@ -25,8 +27,10 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     answer = host.ask(QUESTION)
     if not answer.ok or not answer.data:
         return ()
+    from rocdoctor.knowledge.messages.message_frames import frame_rows, own_expressions
     from rocdoctor.knowledge.messages.open_symptoms import sign_signatures
     from rocdoctor.knowledge.messages.program_errors import message_literals
+    from rocdoctor.parsers.logs.message_frames import frame_of, frame_says
     from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
     from rocdoctor.parsers.own.speakers import parse_voices
 
@@ -39,11 +43,31 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     account = _account(host)
     over = _mended_at(account)  # what stands above is over, if its writer says so at the end
 
+    lines = text.split("\n")
+    program = frozenset(
+        at
+        for one in passages
+        if (one.question, one.voice) == (QUESTION, "program")
+        for at in range(one.first - 1, one.last)
+    )
+    framed: dict[tuple[int, int], bool] = {}
+
+    def quoted(found: FoundMessage) -> bool:
+        """Whether the sentences around a message say that it is not of the writer's machine now."""
+        key = (found.line, found.column)
+        if key not in framed and len(framed) < _FRAMES:
+            frame = frame_of(lines, program, found.line, found.column, found.length)
+            framed[key] = frame_says(frame_rows(), own_expressions(), frame) is not None
+        return framed.get(key, False)
+
     def role(found: FoundMessage) -> str:
         place = bisect_right(general, found.line, key=lambda passage: passage[0])
         if found.line <= over and found.role == "now":
             return "advice"
-        return "advice" if place and found.line <= ends[place - 1] else found.role
+        if place and found.line <= ends[place - 1]:
+            return "advice"
+        fault = found.role == "now" and not found.kind.startswith(_NAMES)
+        return "advice" if fault and quoted(found) else found.role
 
     signs = (
         replace(one, line=one.line + above)

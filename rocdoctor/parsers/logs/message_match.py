@@ -159,7 +159,8 @@ class FoundMessage:
 
     ``role`` is "quoted" for a part of the text that is quoted while the rest is not, "advice" for source code and where
     the words before it say that it is an example, a past state or absent. ``narrated``: a sentence leads to the text
-    ("I get ..."), where a program prints it alone or behind a prefix.
+    ("I get ..."), where a program prints it alone or behind a prefix. ``column``: where its literal begins on the line
+    without the blanks at its ends, ``length``: how long that is, in characters.
     """
 
     kind: str
@@ -168,6 +169,8 @@ class FoundMessage:
     values: Mapping[str, Value] = field(default_factory=dict)
     role: Role = "now"
     narrated: bool = False
+    column: int = 0
+    length: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +287,8 @@ def _occurrences(
             line = flat.line_at(at)
             excerpt = _excerpt(flat, at, length, raw, width)
             role = _role(flat, at, length, line, raw, quoted, literal.wording.absence)
-            yield FoundMessage(literal.kind, line, excerpt, values, role, _narrated(flat, at, length))
+            column = at - _line_around(flat, at)[0]
+            yield FoundMessage(literal.kind, line, excerpt, values, role, _narrated(flat, at, length), column, length)
 
 
 def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:
