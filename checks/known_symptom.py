@@ -17,7 +17,8 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.texts.answers import Applied, fill
-from rocdoctor.insight.texts.open_symptoms import Remaining, remaining
+from rocdoctor.insight.texts.likeness import resembling
+from rocdoctor.insight.texts.open_symptoms import Remaining, last_resort, remaining
 from rocdoctor.insight.texts.pasted import said, shown
 from rocdoctor.insight.texts.statements import told_causes
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
@@ -33,6 +34,10 @@ def when_a_symptom_is_told(machine: Machine) -> Subjects[Remaining]:
     """The machine, when its text tells of a symptom whose causes stand in the table."""
     found = None if told_causes(machine) else remaining(machine)
     if found is not None and said(machine, NO_REPORT) and not _printed(found):
+        found = None
+    if found is None and not told_causes(machine) and not resembling(machine):
+        found = last_resort(machine)
+    if found is not None and not found.causes:  # only commands are said of it
         found = None
     return [Selected(MACHINE, found)] if found is not None else NotApplicable("no known symptom in this evidence")
 

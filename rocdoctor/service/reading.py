@@ -26,7 +26,7 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
         return diagnosis
     main = diagnosis.causes[0].cause if diagnosis.causes else ""
     causes = [one.cause for one in diagnosis.causes]
-    told = telling_apart(diagnosis.machine, causes) if diagnosis.open else ()
+    told = telling_apart(diagnosis.machine, causes) if diagnosis.open or not causes else ()
     known = {step.command for step in (*diagnosis.next, *told)}
     more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
     more = [*told, *more]

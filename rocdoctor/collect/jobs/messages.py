@@ -28,11 +28,16 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     if not answer.ok or not answer.data:
         return ()
     from rocdoctor.knowledge.messages.message_frames import frame_rows, own_expressions
-    from rocdoctor.knowledge.messages.open_symptoms import sign_signatures
+    from rocdoctor.knowledge.messages.open_symptoms import (
+        foreign_sign_rows,
+        last_sign_kinds,
+        sign_signatures,
+    )
     from rocdoctor.knowledge.messages.program_errors import message_literals
     from rocdoctor.parsers.logs.message_frames import frame_of, frame_says
     from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
     from rocdoctor.parsers.own.speakers import parse_voices
+    from rocdoctor.parsers.prose.foreign_signs import foreign_signs
 
     told = host.ask("voices") if "voices" in host.available() else None
     passages = parse_voices(told.text) if told is not None and told.ok else ()
@@ -66,6 +71,9 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
             return "advice"
         if place and found.line <= ends[place - 1]:
             return "advice"
+        # A title is marked as a comment of code is.
+        if found.line == 1 and found.kind in last_sign_kinds() and text.startswith("# "):
+            return "advice" if quoted(found) else "now"
         fault = found.role == "now" and not found.kind.startswith(_NAMES)
         return "advice" if fault and quoted(found) else found.role
 
@@ -78,7 +86,12 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
         for one in (*find_messages(message_literals(), text), *signs)
     )
-    return (*found, *_statements(account), *_whole_is_over(text, over))
+    foreign = (
+        Message(kind, line, said, {}, "now", narrated=True)
+        for kind, line, said in foreign_signs(foreign_sign_rows(), text[:_HEAD])
+        if line > over
+    )
+    return (*found, *foreign, *_statements(account), *_whole_is_over(text, over))
 
 
 def _account(host: Host) -> Account | None:

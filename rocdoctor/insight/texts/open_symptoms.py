@@ -8,13 +8,27 @@ from dataclasses import dataclass
 from rocdoctor.insight.texts.answers import Applied, filled, holds, values_of
 from rocdoctor.insight.texts.named_things import named
 from rocdoctor.insight.texts.pasted import said
-from rocdoctor.knowledge.messages.open_symptoms import Symptom, speaking_against, symptoms
+from rocdoctor.knowledge.messages.open_symptoms import (
+    Symptom,
+    SymptomQuestion,
+    last_resorts,
+    speaking_against,
+    symptoms,
+)
 from rocdoctor.knowledge.messages.remaining import remaining_causes
+from rocdoctor.knowledge.messages.told import MENDED, NO_REPORT, TROUBLE
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.finding import NextStep, StepOutcome
 from rocdoctor.model.shell_command import shell_of_table
 
 MOST = 3  # causes of one symptom
+# What tells that the trouble is there: sentences of the writer, or a program's words of failure.
+_LIVE = frozenset(
+    {TROUBLE, "people-tell-of-failure", "people-tell-of-crash", "sign-trouble", "sign-hang", "sign-oom"}
+    | {"sign-loader-refuses", "sign-arch-refused", "sign-header-not-there", "sign-versions-differ"}
+    | {"sign-module-refused", "sign-throttles", "sign-gpu-not-found", "sign-counts-no-gpu"}
+)
+_NOT_LIVE = frozenset({MENDED, NO_REPORT, "prose-is-request"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +41,39 @@ class Remaining:
 
 def remaining(machine: Machine) -> Remaining | None:
     """The first symptom of the table that holds and leaves causes; None where there is none."""
-    if not machine.messages:
+    return _first(machine, symptoms()) if machine.messages else None
+
+
+def last_resort(machine: Machine) -> Remaining | None:
+    """The kind of trouble that a text complains of, for one that nothing else answers; it may have no causes.
+
+    None where its writer tells of no trouble that is there.
+    """
+    present = {one.kind for one in machine.messages if one.role == "now"}
+    if present.isdisjoint(_LIVE) or present & _NOT_LIVE:
         return None
+    return _first(machine, last_resorts())
+
+
+def _first(machine: Machine, table: Sequence[Symptom]) -> Remaining | None:
     present = {one.kind for one in machine.messages if one.role == "now"}
     against = present & speaking_against()
-    for symptom in symptoms():
+    for symptom in table:
         if present.isdisjoint(symptom.seen) or against - set(symptom.despite):
             continue
         messages = tuple(one for one in said(machine, *symptom.seen) if one.role == "now")
         found = _of_symptom(machine, symptom, messages)
-        if found:
+        if found or (found is not None and not symptom.answers):
             return Remaining(symptom, found)
     return None
 
 
-def _of_symptom(machine: Machine, symptom: Symptom, messages: tuple[Message, ...]) -> tuple[Applied, ...]:
+def _of_symptom(machine: Machine, symptom: Symptom, messages: tuple[Message, ...]) -> tuple[Applied, ...] | None:
+    """The causes of a symptom that hold; None where the symptom itself does not."""
     related = (*messages, *(said(machine, *symptom.when.every, *symptom.when.together)))
     values = {**named(machine), **values_of(machine, related)}
     if not messages or not holds(symptom.when, machine, values):
-        return ()
+        return None
     by_cause: dict[str, Applied] = {}
     for one in symptom.answers:
         if one.cause not in by_cause and holds(one.when, machine, values) and filled(one, values):
@@ -54,8 +82,14 @@ def _of_symptom(machine: Machine, symptom: Symptom, messages: tuple[Message, ...
 
 
 def telling_apart(machine: Machine, causes: Sequence[str]) -> tuple[NextStep, ...]:
-    """The commands that tell open causes apart: those of the symptom, and one for each cause that they do not show."""
-    found = remaining(machine)
+    """The commands that tell open causes apart: those of the symptom, and one for each cause that they do not show.
+
+    Without causes those that tell what the trouble is that the text complains of; none where it complains of none.
+    """
+    found = remaining(machine) if causes else None
+    found = found or last_resort(machine)
+    if found is not None and not causes:
+        return tuple(_asked(one) for one in found.symptom.questions) if not found.symptom.answers else ()
     steps = []
     for one in found.symptom.questions if found is not None else ():
         outcomes = tuple(StepOutcome(shows, cause) for shows, cause in one.outcomes if cause in causes or not cause)
@@ -63,6 +97,11 @@ def telling_apart(machine: Machine, causes: Sequence[str]) -> tuple[NextStep, ..
             steps.append(NextStep(shell_of_table(one.command), one.why, outcomes=outcomes))
     told = {each.cause for step in steps for each in step.outcomes}
     return (*steps, *marks([one for one in causes if one not in told]))
+
+
+def _asked(one: SymptomQuestion) -> NextStep:
+    outcomes = tuple(StepOutcome(shows, cause) for shows, cause in one.outcomes)
+    return NextStep(shell_of_table(one.command), one.why, outcomes=outcomes)
 
 
 def marks(causes: Sequence[str]) -> tuple[NextStep, ...]:

@@ -1,7 +1,8 @@
 """Symptoms: what people see when several causes may be behind it, as rows of ``open_symptoms.yaml``.
 
 A sign is a wording that is looked for in the words of a text; a symptom is signs that stand together on a kind of
-machine, the two or three causes that remain then, and the command that tells them apart.
+machine, the two or three causes that remain then, and the command that tells them apart. ``last_resorts.yaml`` has
+those that are asked where nothing else answers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rocdoctor.knowledge.load import load_table, words
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, answer_of, when_of
 from rocdoctor.knowledge.messages.program_errors import rows_of, signatures_of
 from rocdoctor.parsers.logs.log_match import Matcher
+from rocdoctor.parsers.prose.foreign_signs import ForeignSign
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,29 @@ def sign_rows() -> tuple[Mapping[str, Any], ...]:
 
 
 @cache
+def last_sign_rows() -> tuple[Mapping[str, Any], ...]:
+    """The rows of signs that only the last resorts ask for."""
+    return rows_of(load_table("last_resorts"), "signs")
+
+
+@cache
+def last_sign_kinds() -> frozenset[str]:
+    """The kinds of those signs."""
+    return frozenset(row["kind"] for row in last_sign_rows())
+
+
+@cache
 def sign_signatures() -> Matcher:
     """The signatures of all signs."""
-    return signatures_of(sign_rows())
+    return signatures_of((*sign_rows(), *last_sign_rows()))
+
+
+@cache
+def foreign_sign_rows() -> tuple[ForeignSign, ...]:
+    """Signs in other languages than English."""
+    return tuple(
+        ForeignSign(one["kind"], words(one["words"]), one["match"]) for one in load_table("last_resorts")["foreign"]
+    )
 
 
 @cache
@@ -83,6 +105,12 @@ def _speaking(what: str) -> list[str]:
 def symptoms() -> tuple[Symptom, ...]:
     """The symptoms in the order of the table, in which the first one that holds counts."""
     return tuple(_symptom(row) for row in load_table("open_symptoms")["symptoms"])
+
+
+@cache
+def last_resorts() -> tuple[Symptom, ...]:
+    """The kinds of trouble that are left where nothing else answers; some of them name no cause."""
+    return tuple(_symptom(row) for row in load_table("last_resorts")["symptoms"])
 
 
 def _symptom(row: Mapping[str, Any]) -> Symptom:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from rocdoctor.model.lazy_re import regex
@@ -186,4 +187,4 @@ def _sentences(text: str) -> list[tuple[int, int]]:
     """Where the sentences of a text begin and end."""
     ends = [one.end() for one in _END.finditer(text) if not _NO_END.search(text[max(one.start() - 8, 0) : one.start()])]
     bounds = [0, *ends, len(text)]
-    return [(begin, end) for begin, end in zip(bounds, bounds[1:], strict=False) if text[begin:end].strip()]
+    return [(begin, end) for begin, end in pairwise(bounds) if text[begin:end].strip()]
