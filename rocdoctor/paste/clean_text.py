@@ -62,8 +62,8 @@ _PLAIN = str.maketrans(
         "\x0c": " ",
     }
 )
-# Scripts that write no blanks (Chinese, Japanese): a word of a program stands right beside their signs.
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+# Scripts that write no blanks (Chinese, Japanese): a word of a program stands right beside their signs and commas.
+_UNSPACED = "\u3001-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _BESIDE = regex(rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_/])|(?<=[A-Za-z0-9_/])(?=[{_UNSPACED}])")
 
 

@@ -24,9 +24,9 @@ from rocdoctor.model.shell_command import shell_of_table
 MOST = 3  # causes of one symptom
 # What tells that the trouble is there: sentences of the writer, or a program's words of failure.
 _LIVE = frozenset(
-    {TROUBLE, "people-tell-of-failure", "people-tell-of-crash", "sign-trouble", "sign-hang", "sign-oom"}
+    {TROUBLE, "people-tell-of-failure", "people-tell-of-crash", "sign-trouble", "sign-hang"}
     | {"sign-loader-refuses", "sign-arch-refused", "sign-header-not-there", "sign-versions-differ"}
-    | {"sign-module-refused", "sign-throttles", "sign-gpu-not-found", "sign-counts-no-gpu"}
+    | {"sign-module-refused", "sign-throttles", "sign-gpu-not-found", "sign-counts-no-gpu", "sign-foreign-memory"}
 )
 _NOT_LIVE = frozenset({MENDED, NO_REPORT, "prose-is-request"})
 

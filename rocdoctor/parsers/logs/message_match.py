@@ -353,7 +353,7 @@ def _role(
     # The sentence may have begun on the line above, where a mail program wrapped it.
     if place and flat.lines[place] - flat.lines[place - 1] == 1 and 45 <= len(raw[flat.lines[place - 1] - 1]) <= 133:
         place -= 1
-    before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
+    before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1].rsplit("; ", 1)[-1]
     if _SUPPOSED.search(before) and _OCCURS.match(flat.text, at + length):
         return "advice"
     if _SEARCHED.search(flat.text[max(start, at - 400) : at]) or _CONDITION.search(before):
