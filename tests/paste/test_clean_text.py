@@ -44,6 +44,7 @@ def test_escape_sequences_odd_blanks_and_progress_bars() -> None:
 
 def test_words_of_programs_stand_apart_from_signs_of_scripts_without_blanks() -> None:
     assert clean("提示CUDA out of memory错误，共2张").lines == ["提示 CUDA out of memory 错误，共 2 张"]
+    assert clean("报错 version mismatch，怎么办").lines == ["报错 version mismatch ，怎么办"]
     assert clean("the café of 3 GPUs").lines == ["the café of 3 GPUs"]
 
 

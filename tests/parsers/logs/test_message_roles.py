@@ -96,6 +96,7 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
     ("text", "kind"),
     [
         ("I fixed the wheel, but now all_reduce hangs with NCCL.", "collective-hang"),
+        ("I used to get warnings only; since today it is CUDA error: out of memory", "out-of-memory"),
         ("Let me know if you see why. CUDA error: out of memory", "out-of-memory"),
         ("For training I use NCCL and the all_reduce hangs.", "collective-hang"),
         ("I read what people say, and I still get CUDA error: out of memory", "out-of-memory"),
