@@ -20,9 +20,9 @@ def framed(text: str) -> Frame:
             inside, lines[at] = not inside, ""
         elif inside:
             program.add(at)
-    line = next(at for at, one in enumerate(lines, 1) if _MESSAGE in one)
-    column = lines[line - 1].strip().index(_MESSAGE)
-    return frame_of(lines, frozenset(program), line, column, len(_MESSAGE))
+    number = next(at for at, one in enumerate(lines, 1) if _MESSAGE in one)
+    column = lines[number - 1].strip().index(_MESSAGE)
+    return frame_of(lines, frozenset(program), number, column, len(_MESSAGE))
 
 
 def says(text: str, *rows: FrameRow) -> str | None:

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Message
+from rocdoctor.model.lazy_re import regex
 
 if TYPE_CHECKING:
     from rocdoctor.parsers.prose.statements import Account
 
 QUESTION = "text"
 _FRAMES = 400  # messages whose sentences are looked at: more stand in logs alone
+# Signs that a title of a report may tell, and such a title: none of a change.
+_OF_TITLES = ("sign-worse-since-update", "sign-counts-no-gpu")
+_TITLE = regex(
+    r"(?i)# (?!\W{0,3}(?:fix|feat|docs?|tests?|ci|chore|refactor|add|support|improve|raise|handle)\w{0,3}\b)"
+)
 _NAMES = ("names-", "mentions-")  # kinds that name a thing, and tell of no fault
 _FAREWELL = 3  # lines that may follow where the writer says that all is over
 _HEAD, _TAIL = 48_000, 16_000  # characters in which signs are looked for: people tell of them first, or at the end
@@ -28,11 +34,7 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     if not answer.ok or not answer.data:
         return ()
     from rocdoctor.knowledge.messages.message_frames import frame_rows, own_expressions
-    from rocdoctor.knowledge.messages.open_symptoms import (
-        foreign_sign_rows,
-        last_sign_kinds,
-        sign_signatures,
-    )
+    from rocdoctor.knowledge.messages.open_symptoms import foreign_sign_rows, sign_signatures
     from rocdoctor.knowledge.messages.program_errors import message_literals
     from rocdoctor.parsers.logs.message_frames import frame_of, frame_says
     from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
@@ -72,7 +74,7 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
         if place and found.line <= ends[place - 1]:
             return "advice"
         # A title is marked as a comment of code is.
-        if found.line == 1 and found.kind in last_sign_kinds() and text.startswith("# "):
+        if found.line == 1 and found.kind in _OF_TITLES and _TITLE.match(text):
             return "advice" if quoted(found) else "now"
         fault = found.role == "now" and not found.kind.startswith(_NAMES)
         return "advice" if fault and quoted(found) else found.role
