@@ -14,7 +14,6 @@ from rocdoctor.knowledge.messages.open_symptoms import (
     Symptom,
     foreign_sign_rows,
     last_resorts,
-    last_sign_kinds,
     last_sign_rows,
     sign_rows,
     sign_signatures,
@@ -29,7 +28,7 @@ from rocdoctor.paste import open_text
 from rocdoctor.service.reading import judged
 from tests.text_kit import all_checks, diagnosed
 
-_KNOWN = {row["kind"] for row in sign_rows()} | last_sign_kinds() | set(message_kinds())
+_KNOWN = {row["kind"] for row in sign_rows()} | {row["kind"] for row in last_sign_rows()} | set(message_kinds())
 _KNOWN |= {one.kind for one in foreign_sign_rows()} | {TROUBLE}
 
 

@@ -60,12 +60,6 @@ def last_sign_rows() -> tuple[Mapping[str, Any], ...]:
 
 
 @cache
-def last_sign_kinds() -> frozenset[str]:
-    """The kinds of those signs."""
-    return frozenset(row["kind"] for row in last_sign_rows())
-
-
-@cache
 def sign_signatures() -> Matcher:
     """The signatures of all signs."""
     return signatures_of((*sign_rows(), *last_sign_rows()))
