@@ -14,11 +14,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.fleet.node_names import folded, unfolded
+from rocdoctor.fleet.node_side import MOST_COMPLAINED, on_node
 from rocdoctor.fleet.read_record import NODE
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.model.lazy_re import regex
@@ -36,7 +38,7 @@ _SSH = f"ssh {_LENT_NOTHING} -T -n -oBatchMode=yes -oConnectTimeout={_CONNECT_S}
 # both. Without them clush holds a line of any length in memory, pdsh ends a line at a NUL, and to one without an end it
 # adds the line of the next node (both tried 2026-11-28). What is beyond it of stderr alone is read and dropped, since
 # somebody may complain for long and answer all the same. The exit status is that of ssh.
-_MOST_SENT, _MOST_COMPLAINED = MOST_BYTES + 1024, 8192
+_MOST_SENT = MOST_BYTES + 1024
 _BOUNDED = (
     "exec 4>&1; s=$({{ {{ {{ timeout --kill-after=5 {limit} {ssh} 3>&- 4>&- 5>&-; echo $? >&3; }}"
     " 2>&1 1>&5 | {{ head -c {errors}; exec cat > /dev/null; }} | tr -d '\\000' >&2; }}"
@@ -93,6 +95,7 @@ class FetchPlan:
     in_folder: bool = False  # records come as files of the folder's "records", not as lines
     memory_bytes: int = 0  # that each process of the engine may have; 0: as much as there is
     in_parts: bool = False  # all lines of a node together are its record: srun breaks them after 1,024 bytes
+    by_hand: str = "ssh NODE true"  # shows whether a node can be reached
 
 
 def fetch_plan(engine: FetchName, asking: Asking, folder: str) -> FetchPlan:
@@ -111,10 +114,8 @@ def fetch_plan(engine: FetchName, asking: Asking, folder: str) -> FetchPlan:
     return _PLANS[engine](asking, folder)
 
 
-def _record(asking: Asking, *more: str) -> tuple[str, ...]:
-    key = ("--key", asking.key) if asking.key is not None else ()
-    limit = ("timeout", "--kill-after=5", str(asking.limit_s))  # an engine that gives up ends nothing on the node
-    return (*limit, asking.program, "record", "--out", "-", "--quiet", *key, *more)
+def _record(asking: Asking, node: str | None = None) -> tuple[str, ...]:
+    return on_node(asking.program, asking.key, asking.limit_s, node)
 
 
 def _srun(asking: Asking, folder: str) -> FetchPlan:
@@ -136,7 +137,15 @@ def _srun(asking: Asking, folder: str) -> FetchPlan:
 
     hosts = "".join(f"{one}\n" for one in asking.nodes)
     place = (("SLURM_HOSTFILE", f"{folder}/hosts"),)
-    return FetchPlan(argv, lambda line: node_of(line, _JOINED), complaint, place, (("hosts", hosts),), in_parts=True)
+    return FetchPlan(
+        argv,
+        lambda line: node_of(line, _JOINED),
+        complaint,
+        place,
+        (("hosts", hosts),),
+        in_parts=True,
+        by_hand="srun --nodelist=NODE true",
+    )
 
 
 def _tagged(asking: Asking) -> Callable[[str], tuple[str, str] | None]:
@@ -165,9 +174,9 @@ def _told(asking: Asking, *patterns: re.Pattern[str]) -> Callable[[str], tuple[t
 
 
 def _remote(asking: Asking) -> str:
-    """A line of a shell: what ssh is to run, and where. Two shells read that, and each of its words is plain."""
-    ssh = f"{_SSH} %h {' '.join(_record(asking, '--node', '%h'))}"
-    return _BOUNDED.format(limit=asking.limit_s + _CONNECT_S, ssh=ssh, errors=_MOST_COMPLAINED, sent=_MOST_SENT)
+    """A line of a shell: what ssh is to run, and where. A shell here reads it, and one on the node."""
+    ssh = f"{_SSH} %h {shlex.quote(shlex.join(_record(asking, '%h')))}"
+    return _BOUNDED.format(limit=asking.limit_s + _CONNECT_S, ssh=ssh, errors=MOST_COMPLAINED, sent=_MOST_SENT)
 
 
 def _clush(asking: Asking, folder: str) -> FetchPlan:
@@ -199,10 +208,15 @@ _PLAY = """\
   strategy: free
 {first}  tasks:
     - name: Record this node
-      ansible.builtin.raw: "{command}"
+      ansible.builtin.raw: {command}
       register: rocdoctor_record
       changed_when: false
+      failed_when: false
       timeout: {limit}
+    - name: Say why there is no record
+      ansible.builtin.fail: # the end of what it said, since that of a failed task is shown whole
+        msg: "{{{{ (rocdoctor_record.stdout ~ '\\n' ~ rocdoctor_record.stderr)[-400:] }}}}"
+      when: rocdoctor_record.rc != 0
     - name: Bring the record here
       ansible.builtin.copy:
         content: "{{{{ rocdoctor_record.stdout }}}}"
@@ -222,7 +236,7 @@ _SITE_MORE = """\
 #
 # The folder RECORDS (rocdoctor_records below) must exist. Nodes need rocdoctor, but no Python of Ansible's. A node that
 # fails or hangs brings no record and holds up no other. With become, a node also records its kernel log where only root
-# may read it. `rocdoctor fleet run --on ansible` does the same in one step, and limits what a node may send.
+# may read it. `rocdoctor fleet run --on ansible` does the same in one step.
 """
 _SITE_FIRST = """\
   vars:
@@ -242,21 +256,25 @@ def site_play(program: str, records: str) -> str:
         more=_SITE_MORE,
         nodes=json.dumps(["all"]),
         first=_SITE_FIRST.format(records=json.dumps(records)),
-        command=" ".join(_record(asking, "--node", "{{ inventory_hostname }}")),
+        command=_of_ansible(asking),
         limit=asking.limit_s + 2 * _CONNECT_S,
         records="{{ rocdoctor_records }}",
         temporary="~/.ansible/tmp",
     )
 
 
+def _of_ansible(asking: Asking) -> str:
+    """The command as a text of YAML that Jinja reads."""
+    return json.dumps(shlex.join(_record(asking, "{{ inventory_hostname }}")))
+
+
 def _ansible(asking: Asking, folder: str) -> FetchPlan:
-    words = " ".join(_record(asking, "--node", "{{ inventory_hostname }}"))
     limit = asking.limit_s + 2 * _CONNECT_S
     play = _PLAY.format(
         more="",
         nodes=json.dumps(list(asking.nodes)),
         first="",
-        command=words,
+        command=_of_ansible(asking),
         limit=limit,
         records=f"{folder}/records",
         temporary=f"{folder}/tmp",
@@ -294,20 +312,17 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
         files,
         in_folder=True,
         memory_bytes=_MOST_OF_ANSIBLE,
+        by_hand="ansible -i INVENTORY NODE -m raw -a true",
     )
 
 
 def _in_words(nodes: tuple[str, ...], told: str) -> tuple[tuple[str, ...], str]:
-    """Why a task of Ansible failed, of the JSON that it prints: the last line of stderr, else its message."""
+    """Why a task of Ansible failed, of the JSON that it prints: the last two lines of its message."""
     try:
-        found = json.loads(told)
-        words = [str(found.get("stderr") or found.get("msg") or "").strip().rpartition("\n")[2]]
-        status = found.get("rc")
+        lines = str(json.loads(told).get("msg") or "").splitlines()
     except (ValueError, AttributeError, RecursionError):
         return nodes, told
-    if isinstance(status, int) and status:
-        words.append(f"exited with exit code {status}")
-    return nodes, "; ".join(one for one in words if one)
+    return nodes, "; ".join([one.strip()[:120] for one in lines if one.strip()][-2:])
 
 
 # $1 is a rank and $2 its node, both plain words. What is told of a node is one write of less than 4 KiB, which no other
@@ -317,23 +332,26 @@ to={folder}/records/$2.json
 ( {bounded} ) > "$to" 2> {folder}/said-$2
 s=$?
 [ "$(head -c 2 "$to" | wc -c)" -gt 1 ] || rm -f "$to"
-{{ grep . {folder}/said-$2 | tail -n 2 | cut -c -300; [ $s = 0 ] || echo "exited with exit code $s"; }} |
+{{ grep . {folder}/said-$2 | tail -n 3 | cut -c -300; [ $s = 0 ] || echo "exited with exit code $s"; }} |
   sed "s/^/$2: /" > {folder}/told-$2
 cat {folder}/told-$2 >&2
 """
 
 
+_BY_RANK = "flux exec --rank=RANK true"
+
+
 def _flux(asking: Asking, folder: str) -> FetchPlan:
     if absent := [one for one in asking.nodes if one not in asking.ranks]:
         raise FetchError(f"{absent[0]!r} is not a host of this Flux instance")
-    words = " ".join(_record(asking, "--node", "$2"))
+    words = " ".join((shlex.join(_record(asking, "")[:-1]), "$2"))
     one = f"flux exec --noinput --quiet --dir=/ --rank=$1 {words}"
-    bounded = _BOUNDED.format(limit=asking.limit_s + _CONNECT_S, ssh=one, errors=_MOST_COMPLAINED, sent=_MOST_SENT)
+    bounded = _BOUNDED.format(limit=asking.limit_s + _CONNECT_S, ssh=one, errors=MOST_COMPLAINED, sent=_MOST_SENT)
     ranks = "".join(f"{asking.ranks[node]} {node}\n" for node in asking.nodes)
     argv = ("xargs", "-a", f"{folder}/ranks", "-n", "2", "-P", str(asking.at_once), "sh", f"{folder}/ask")
     ask = _OF_RANK.format(folder=folder, bounded=bounded)
     files = (("ranks", ranks), ("ask", ask))
-    return FetchPlan(argv, _tagged(asking), _told(asking, _TAGGED), (), files, in_folder=True)
+    return FetchPlan(argv, _tagged(asking), _told(asking, _TAGGED), (), files, in_folder=True, by_hand=_BY_RANK)
 
 
 _PLANS: dict[FetchName, Callable[[Asking, str], FetchPlan]] = {
@@ -343,25 +361,3 @@ _PLANS: dict[FetchName, Callable[[Asking, str], FetchPlan]] = {
     "ansible": _ansible,
     "flux": _flux,
 }
-
-
-_STATUS = regex(r"(?:ssh )?exited with exit code (\d{1,3})|task \d{1,6}: Exited with exit code (\d{1,3})")
-
-
-def missing_reason(said: Sequence[str], asking: Asking, over: bool) -> str:
-    """Why there is no record of a node, of what was said of it and whether the run was cut."""
-    words = [_of_status(one, asking) for one in dict.fromkeys(said)]
-    if words:
-        return "; ".join(words)[:300]
-    return "no answer before the end of the run" if over else "no answer"
-
-
-def _of_status(words: str, asking: Asking) -> str:
-    """An exit status in words, by timeout(1) and the shell; others as they are."""
-    found = _STATUS.search(words)
-    status = int(found[1] or found[2]) if found else 0
-    if status in (124, 137):
-        return f"no record within {asking.limit_s} s"
-    if status in (126, 127):
-        return f"{asking.program} is not on this node, or cannot be run; --program names it"
-    return words

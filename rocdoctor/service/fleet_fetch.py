@@ -12,7 +12,8 @@ from itertools import chain
 from pathlib import Path
 
 from rocdoctor.fleet import flux
-from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan, missing_reason
+from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan
+from rocdoctor.fleet.node_side import TOO_LARGE, failed, missing_reason
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch
 from rocdoctor.host.live.program_lines import program_lines
@@ -25,8 +26,7 @@ from rocdoctor.service.errors import UsageError
 from rocdoctor.service.fleet_apply import answered
 
 _TAG_BYTES = 300
-_MOST_SAID = 3
-_TOO_LARGE = "larger than a record may be"
+_MOST_SAID = 4
 # What engines need from whoever starts them: keys, tickets, and files of settings, which can name code.
 _HANDED = ("SSH_AUTH_SOCK", "KRB5CCNAME")
 _SETTINGS = ("SLURM_CONF", "ANSIBLE_CONFIG")
@@ -75,7 +75,7 @@ def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
             elif (told := plan.record_part(text)) is None:
                 batch.unnamed += bool(text.strip())
             elif line.cut:
-                batch.problem(told[0], _TOO_LARGE)
+                batch.problem(told[0], TOO_LARGE)
             elif not told[1].strip() and not plan.in_parts:
                 continue  # the end that was added to what a node sent
             elif plan.in_parts:
@@ -93,7 +93,11 @@ def _brought(plan: FetchPlan, asking: Asking, folder: str) -> Batch:
         raise UsageError(f"{plan.argv[0]} asked no node: {said.last or f'exit status {status}'}")
     for node in asking.nodes:
         if node not in batch.records:
-            batch.problem(node, missing_reason(said.by_node.get(node, ()), asking, not status))
+            words = said.by_node.get(node, ())
+            why = missing_reason(words, asking.program, asking.limit_s, plan.by_hand, not status)
+            if failed(words):  # what it sent until then is no record either, but that is not why
+                batch.problems[node] = why
+            batch.problem(node, why)
     return batch
 
 
@@ -112,7 +116,7 @@ class _Parts:
 
 
 class _Said:
-    """What engines complain of, a few lines for each node."""
+    """What engines complain of, the last lines for each node: how it ended is what is said last."""
 
     def __init__(self) -> None:
         self.by_node: dict[str, list[str]] = {}
@@ -125,8 +129,8 @@ class _Said:
         nodes, why = plan.complaint(line)
         for node in nodes:
             lines = self.by_node.setdefault(node, [])
-            if len(lines) < _MOST_SAID:
-                lines.append(one_line(why)[:200])
+            lines.append(one_line(why)[:200])
+            del lines[:-_MOST_SAID]
 
 
 def _environment(plan: FetchPlan) -> Mapping[str, str]:
