@@ -6,6 +6,9 @@ systemd.service(5), systemd.timer(5). Prometheus: https://prometheus.io/docs/pro
 2026-11-24. Read 2026-11-28: kubernetes/node-problem-detector pkg/custompluginmonitor/types/config.go and
 plugin/plugin.go (0 is well, 1 a problem, else not known; 80 bytes of output are kept; a rule may not take longer than
 its file says), and mej/nhc scripts/lbnl_cmd.nhc (a match that begins with ! fails the check, and %L in -M is the line).
+Read 2026-11-29: mej/nhc nhc (die() evaluates the message between single quotes), node-problem-detector
+pkg/custompluginmonitor/custom_plugin_monitor.go (what is not known keeps the reason of the condition as it stands in
+the file, so that reason claims nothing).
 """
 
 from __future__ import annotations
@@ -86,7 +89,7 @@ def _gated(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
         "pluginConfig": {"invoke_interval": "60s", "timeout": "5s", "max_output_length": 80, "concurrency": 1},
         "source": "rocdoctor-custom-plugin-monitor",
         "metricsReporting": True,
-        "conditions": [{"type": _CONDITION, "reason": "GpuIsWell", "message": "no certain GPU fault"}],
+        "conditions": [{"type": _CONDITION, "reason": "NoCertainGpuFault", "message": "no certain GPU fault"}],
         "rules": [
             {
                 "type": "permanent",
@@ -161,9 +164,11 @@ HealthCheckNodeState=ANY,CYCLE
 _NHC_SCRIPT = """\
 #!/bin/sh
 # Written by rocdoctor: what the gate says, for Node Health Check. Only "closed" counts, so it always gives 0: a gate
-# that is missing, breaks or hangs drains no node.
+# that is missing, breaks or hangs drains no node. NHC lets a shell read the line again between single quotes, as root:
+# so it gets no sign that means something there.
 PROGRAM
-timeout --kill-after=1 4 "$rocdoctor" gate --record /run/rocdoctor 2>/dev/null
+timeout --kill-after=1 4 "$rocdoctor" gate --record /run/rocdoctor 2>/dev/null |
+    head -n 1 | LC_ALL=C tr -cd 'A-Za-z0-9 .,:;()_/+=@-' | head -c 200
 exit 0
 """
 
