@@ -103,10 +103,15 @@ class World:
 
     def _plant(self, name: str, at: int) -> None:
         vendor = str(self.bases[self.sku[name]].gpus[0].chip)[:4]
-        nics = self.bases[self.sku[name]].traits.get("nics")
+        base = self.bases[self.sku[name]]
         kinds = [
-            one for one in self.planted.values() if one.vendor in ("", vendor) and (one.kind != "port-down" or nics)
+            one
+            for one in self.planted.values()
+            if one.vendor in ("", vendor) and (one.kind != "port-down" or base.traits.get("nics"))
+            if one.edit(base, 0, Random(0)) != base  # what the kind does not record cannot be lost in its records
         ]
+        if not kinds:
+            return
         fault = kinds[at % len(kinds)]
         gpu = self.random.randrange(8) if fault.gpu else None
         self.faults[name] = _truth(

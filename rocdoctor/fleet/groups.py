@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Trait, number, same, shown
 from rocdoctor.fleet.classes import CERTAIN, DIFFERENT, GPU_MISSING, HOST_BELOW, LIKELY, LINK_BELOW
@@ -34,6 +34,7 @@ _BOUGHT_SHARE, _BOUGHT = 0.02, 2  # more nodes than that with one smaller value 
 _NOT_UP = frozenset(
     ("armed", "dormant", "down", "init", "lowerlayerdown", "notpresent", "testing")
 )  # they carry nothing
+_MOST_PORTS = 240  # signs that say which ports a node has
 _CARDS = regex(r"(\d{1,4}) x (\S{1,40}) ([^,]{1,60})")
 
 
@@ -187,9 +188,11 @@ class Oddities:
         self._blinds: dict[tuple[str, int], bool] = {}
         self._kept: list[object] = []  # whose identity is a key stays alive
 
-    def of(self, record: NodeRecord, had: int | None = None) -> list[Sighting]:
-        """Sightings of the centre; ``had``: how many GPUs the node itself had before."""
+    def of(self, record: NodeRecord, had: int | None = None, ports: str = "") -> list[Sighting]:
+        """Sightings of the centre; ``had`` GPUs and ``ports`` are what the node itself had before."""
         found = list(self._once("machine", record.traits, lambda: self._machine(record.traits)))
+        if (lost := self._ports_lost(record.traits.get("nics"), ports)) is not None:
+            found = [lost, *(one for one in found if one.check not in (HOST_BELOW, f"{DIFFERENT}.nics"))]
         here, usual = len(record.gpus), self.norm.gpus or had
         if record.complete and usual is not None and here < usual:
             if here < (had or 0) or not self._bought(here, usual):
@@ -266,6 +269,17 @@ class Oddities:
         here, there = _rates(mine), _rates(usual)
         return here is not None and there is not None and here < there
 
+    def _ports_lost(self, mine: str | None, before: str) -> Sighting | None:
+        """A node that had as many as its equals was not bought with fewer, or none, however many have lost some."""
+        usual = self.norm.traits.get("nics")
+        if mine is None or usual is None or not before:
+            return None
+        here, there, had = _rates(mine), _rates(usual), _rates(before)
+        if here is None or there is None or had is None or here >= min(there, had):
+            return None
+        words = f"InfiniBand and RoCE ports: {mine}; {before} here earlier, {usual} on peer nodes."
+        return Sighting(HOST_BELOW, "", "warning", "certain", None, words)
+
     def _gpus(self, gpus: Sequence[Traits]) -> Iterable[Sighting]:
         named = _traits()[1]
         for key, row in self.norm.gpu_traits.items():
@@ -307,6 +321,14 @@ def _less(mine: str, usual: str) -> bool:
     return a is not None and b is not None and a < b
 
 
+def more_ports(before: str, now: str | None) -> str:
+    """The ports of a node that carry most of what it ever recorded."""
+    if now is None or len(now) > _MOST_PORTS or (rate := _rates(now)) is None:
+        return before
+    return now if rate >= (_rates(before) or 0.0) else before
+
+
+@lru_cache(maxsize=4096)
 def _rates(cards: str) -> float | None:
     """Gbit/s of all fast cards that are up, from the words of the trait; None where one may be up and tells no rate."""
     total = 0.0

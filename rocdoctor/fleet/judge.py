@@ -24,7 +24,7 @@ from rocdoctor.fleet.classes import (
     NodeClass,
     class_of,
 )
-from rocdoctor.fleet.groups import Oddities, figure_group, kinds, norm, same_board
+from rocdoctor.fleet.groups import Oddities, figure_group, kinds, more_ports, norm, same_board
 from rocdoctor.fleet.memory import NET_RUNS, FigureLook, NodeMemory
 from rocdoctor.fleet.memory import SPELLS as MOST_SPELLS
 from rocdoctor.fleet.net.read_net import NetLook
@@ -74,12 +74,14 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         oddities = Oddities(among)
         for record in members:
             memory = memories[record.node]
-            had = memory.gpus if same_board(memory.kind, kind) else None  # another board has a past of its own
-            shown[record.node] = _sightings(record, oddities.of(record, had), memory)
+            same = same_board(memory.kind, kind)  # another board has a past of its own
+            had, ports = (memory.gpus, memory.nics) if same else (None, "")
+            shown[record.node] = _sightings(record, oddities.of(record, had, ports), memory)
             if record.node in fresh:
                 continue
             memory.kind = kind
             memory.gpus = max(len(record.gpus), had or 0) if record.complete else had
+            memory.nics = more_ports(ports, record.traits.get("nics"))
             memory.ids = [gpu.id for gpu in record.gpus]
             memory.undecided = _undecided(record, oddities.undecided(record, had))
     common = _common(shown, found_kinds, set(records), findings)

@@ -112,6 +112,7 @@ class NodeMemory:
     boot: str | None = None
     kind: str = ""
     gpus: int | None = None
+    nics: str = ""  # of all that it recorded, the ports that carry most
     ids: list[str | None] = field(default_factory=list)
     missed: int = 0
     why: str = ""

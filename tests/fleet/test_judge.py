@@ -173,6 +173,28 @@ def test_a_card_or_memory_that_is_lost_and_nodes_that_were_bought_with_less() ->
     }
 
 
+def test_ports_that_a_node_itself_had_were_lost_and_not_bought_so() -> None:
+    base = fixture_record().traits
+    none, slow = {**base, "nics": "none"}, {**base, "nics": "7 x roce 400 Gbit/s, 1 x roce 100 Gbit/s"}
+    fleet = FleetRounds(60)
+    bought = [node("n9", traits=none)]  # it never had any
+    fleet.round(*bought)
+    for _ in range(3):
+        fleet.round(*bought, node("n1", traits=none), *(node(f"n{n}", traits=slow) for n in range(2, 5)))
+    assert fleet.to_drain() == ["n1", "n2", "n3", "n4"]
+    said = {one.node: one.reasons[0] for one in fleet.verdict.nodes}
+    assert said["n1"].message == (
+        "InfiniBand and RoCE ports: none; 8 x roce 400 Gbit/s here earlier, 8 x roce 400 Gbit/s on peer nodes."
+    )
+    assert (said["n9"].node_class, said["n9"].check) == ("different", "fleet-trait-differs.nics")
+    for _ in range(5):
+        fleet.round(*bought)
+    assert fleet.to_drain() == [], "they are back"
+    for _ in range(3):  # a switch that is set to less takes many at once
+        fleet.round(*bought, *(node(f"n{n}", traits=slow) for n in range(10, 40)))
+    assert fleet.to_drain() == []
+
+
 def test_what_many_have_at_once_drains_nobody_then_or_later() -> None:
     """An outage on a third of the nodes, in three rounds of which one more would be enough."""
     fleet = FleetRounds(30)
