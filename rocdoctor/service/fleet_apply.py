@@ -60,7 +60,8 @@ def answered(argv: list[str], run: Run = run_engine) -> str:
     answer = run(argv)
     if not answer.ok or answer.exit_code != 0 or not answer.complete:
         said = " ".join(answer.text.split())[:200] or answer.note or answer.status
-        raise UsageError(f"{argv[0]} did not answer: {said}")
+        where = "run this where it does, or name another engine with --on"
+        raise UsageError(f"{argv[0]} did not answer: {where}. It said: {said}")
     return answer.text
 
 

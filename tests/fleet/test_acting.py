@@ -372,7 +372,7 @@ def test_it_does_not_act_on_an_old_round_nor_twice_at_once(tmp_path: Path) -> No
 
 def test_an_engine_that_does_not_answer_stops_it(tmp_path: Path) -> None:
     acting = Acting(tmp_path, lambda argv: Answer("q", "timeout", note="60s"))
-    with pytest.raises(UsageError, match="did not answer"):
+    with pytest.raises(UsageError, match="did not answer: run this where it does, or name another engine with --on"):
         acting.apply(_verdict("n05"), ActionLimits(), NOW)
 
 

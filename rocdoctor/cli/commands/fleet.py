@@ -18,6 +18,7 @@ from rocdoctor.cli.commands.fleet_net import NetOptions, net_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.engines import EngineName
 from rocdoctor.fleet.fetching import FetchName
+from rocdoctor.fleet.node_names import unfolded
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host import output
@@ -251,16 +252,23 @@ def _since(options: Options, store: Store) -> int:
 def _forget(options: Options, store: Store) -> int:
     if not options.inputs:
         raise UsageError("forget takes names of nodes: rocdoctor fleet forget STORE NODE...")
-    last = store.again()
-    known = {*last.kinds, *(one.node for one in last.nodes)}
-    for name in options.inputs:
-        if name not in known:
-            raise UsageError(f"{name}: no record of this node has ever arrived")
     batch = Batch()
-    batch.forget = options.inputs
+    batch.forget = _named(options.inputs, store.again())
     store.keep(batch)
     output.note(f"the next tick forgets what is kept of {', '.join(options.inputs)}; records from then on count", "")
     return 0
+
+
+def _named(inputs: Sequence[str], last: FleetVerdict) -> tuple[str, ...]:
+    """The nodes of lists as they are printed. Raises UsageError for one that was never heard of."""
+    known = {*last.kinds, *(one.node for one in last.nodes)}
+    try:
+        names = tuple(dict.fromkeys(name for one in inputs for name in unfolded(one)))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if never := next((name for name in names if name not in known), None):
+        raise UsageError(f"{never}: no record of this node has ever arrived")
+    return names
 
 
 def _batch(inputs: Sequence[str]) -> Batch:
@@ -302,23 +310,23 @@ def _rendered(options: Options, blocks: Document) -> str:
 
 
 def _why(options: Options, found: FleetVerdict) -> int:
-    if len(options.inputs) != 1:
-        raise UsageError("why takes the name of one node: rocdoctor fleet why STORE NODE")
-    name = options.inputs[0]
-    one = next((one for one in found.nodes if one.node == name), None)
-    if one is None and name not in found.kinds:
-        raise UsageError(f"{name}: no record of this node has ever arrived")
+    names, said = _named(options.inputs, found), {one.node: one for one in found.nodes}
+    if not names:
+        raise UsageError("why takes names of nodes: rocdoctor fleet why STORE NODE...")
     if options.format == "json":
         from rocdoctor.report.fleet.fleet_json import report
 
-        print_json({**report(found), "nodes": [each for each in report(found)["nodes"] if each["node"] == name]})
-    elif one is None:
-        output.line(f"{name}: no findings")
+        data = report(found)
+        print_json({**data, "nodes": [each for each in data["nodes"] if each["node"] in names]})
     else:
         from rocdoctor.report.fleet.fleet_document import why
 
-        output.show(_rendered(options, why(one)))
-    return EXIT_FINDINGS if one is not None and one.proposal == "drain" else 0
+        for name in names:
+            if name in said:
+                output.show(_rendered(options, why(said[name])))
+            else:
+                output.line(f"{name}: no findings")
+    return EXIT_FINDINGS if any(said[name].proposal == "drain" for name in names if name in said) else 0
 
 
 def _page(options: Options, found: FleetVerdict) -> int:

@@ -64,6 +64,12 @@ def test_the_past_and_one_node(store: str, capsys: pytest.CaptureFixture[str]) -
     assert run(["fleet", "why", store, "n1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["nodes"] == []
     assert run(["fleet", "why", store, "n100"]) == 2, "a node that nobody ever heard of"
+    capsys.readouterr()
+    assert run(["fleet", "why", store, "n[1,3]"]) == 1, "a list as tick prints it"
+    told = capsys.readouterr().out
+    assert told.index("n1: no findings") < told.index("n3: certain; drain it.")
+    assert run(["fleet", "why", store, "n[1,99]"]) == run(["fleet", "why", store, "n[1"]) == 2
+    assert "n99: no record of this node has ever arrived" in capsys.readouterr().err
     assert run(["fleet", "page", store, "x.html", "--json"]) == 2
     assert run(["fleet", "judge", store, "--at", "1999-01-01"]) == 2
     assert run(["fleet", "judge", store, "--at", "yesterday"]) == 2
