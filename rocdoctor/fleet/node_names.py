@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from rocdoctor.model.lazy_re import regex
 
@@ -93,3 +93,11 @@ def _numbers(text: str) -> list[str]:
             raise ValueError(f"{part[:40]!r} is not a range of numbers that goes up")
         found += [f"{number:0{len(told[1])}d}" for number in range(first, last + 1)]
     return found
+
+
+def heard_of(lists: Iterable[str], known: Container[str]) -> tuple[str, ...]:
+    """The nodes of these lists, each once. Raises ValueError for what is no list, or a node that is not known."""
+    names = tuple(dict.fromkeys(name for one in lists for name in unfolded(one)))
+    if never := next((name for name in names if name not in known), None):
+        raise ValueError(f"{never}: no record of this node has ever arrived")
+    return names

@@ -188,7 +188,7 @@ def _options(words: Sequence[str]) -> set[str]:
 
 
 def test_flux_knows_each_option_and_each_field() -> None:
-    calls = [list(flux.ASK_NODES)]
+    calls: list[list[str]] = [list(flux.ASK_NODES)]
     for action in ("drain", "resume"):
         calls += flux.commands(EngineCall(action, ("gpu01", "gpu02"), f"{PREFIX}kfd-missing [certain] 20261124T1340Z"))
     for call in calls:

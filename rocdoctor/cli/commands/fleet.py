@@ -18,7 +18,7 @@ from rocdoctor.cli.commands.fleet_net import NetOptions, net_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.engines import EngineName
 from rocdoctor.fleet.fetching import FetchName
-from rocdoctor.fleet.node_names import unfolded
+from rocdoctor.fleet.node_names import heard_of, unfolded
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host import output
@@ -217,7 +217,6 @@ def _net(options: Options) -> int:
 def _fetched(options: Options) -> Batch:
     """What nodes say of themselves when they are asked now."""
     from rocdoctor.fleet.fetching import Asking, FetchError
-    from rocdoctor.fleet.node_names import unfolded
     from rocdoctor.service.fleet_fetch import fetched
 
     engine = next((one for one in get_args(FetchName) if one == options.on), None)
@@ -261,14 +260,10 @@ def _forget(options: Options, store: Store) -> int:
 
 def _named(inputs: Sequence[str], last: FleetVerdict) -> tuple[str, ...]:
     """The nodes of lists as they are printed. Raises UsageError for one that was never heard of."""
-    known = {*last.kinds, *(one.node for one in last.nodes)}
     try:
-        names = tuple(dict.fromkeys(name for one in inputs for name in unfolded(one)))
+        return heard_of(inputs, {*last.kinds, *(one.node for one in last.nodes)})
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if never := next((name for name in names if name not in known), None):
-        raise UsageError(f"{never}: no record of this node has ever arrived")
-    return names
 
 
 def _batch(inputs: Sequence[str]) -> Batch:
