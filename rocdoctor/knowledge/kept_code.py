@@ -34,6 +34,7 @@ class KeptCode:
     def __init__(self, command: str) -> None:
         maker: Any = import_module("_sre")
         self._make: Callable[..., re.Pattern[Any]] = maker.compile
+        self.command = command
         self._kind = f"{command}-code"
         self._stamp = (sys.version, maker.MAGIC, maker.CODESIZE)
         self._patterns: dict[tuple[str | bytes, int], KeptPattern]
@@ -64,6 +65,7 @@ class KeptCode:
     def keep(self) -> None:
         """Keep all, where something is new."""
         if self._fresh and sum(len(one[1]) for one in self._patterns.values()) < _MOST_BYTES:
+            self._fresh = False
             keep(knowledge_folder(), self._kind, self._stamp, (self._patterns, self._methods))
 
 
@@ -80,19 +82,44 @@ def numbers_of(text: str | bytes, flags: int) -> KeptPattern:
     return flags | parsed.state.flags, array("I", code).tobytes(), parsed.state.groups - 1, groups, tuple(names)
 
 
+_used: list[KeptCode] = []
+
+
 def use_kept_code(command: str) -> Callable[[], None]:
     """Take from earlier runs of a command what they compiled; call what is returned at its end."""
+    return _end if _use(command) else lambda: None
+
+
+def use_more_kept_code(part: str) -> None:
+    """From here on what a later part of the command compiles: what comes first need not wait until all is read.
+
+    Nothing happens where no command uses any, or where its later part has begun.
+    """
+    if len(_used) == 1:
+        _use(f"{_used[0].command}-{part}")
+
+
+def keep_used() -> None:
+    """Keep now what was compiled so far: for a command whose process ends without coming back."""
+    for one in _used:
+        one.keep()
+
+
+def _use(command: str) -> bool:
     try:
         found = KeptCode(command)
     except (AttributeError, ImportError):  # another Python than CPython
-        return lambda: None
+        return False
+    _used.append(found)
     lazy_re.compilers.append(found.pattern)
     setattr(dataclasses, "exec", found.execute)  # noqa: B010  (a name of that module comes before the built-in one)
+    return True
 
-    def end() -> None:
-        lazy_re.compilers.remove(found.pattern)
-        with contextlib.suppress(AttributeError):
-            delattr(dataclasses, "exec")
-        found.keep()
 
-    return end
+def _end() -> None:
+    with contextlib.suppress(AttributeError):
+        delattr(dataclasses, "exec")
+    for one in _used:
+        lazy_re.compilers.remove(one.pattern)
+    keep_used()
+    _used.clear()

@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.knowledge.kept_code import use_more_kept_code
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
@@ -189,6 +190,7 @@ class RocdoctorApp(Session):
         host, smoke = self._with_results()
 
         def work(task: Background[None]) -> None:
+            use_more_kept_code("behind")
             examine(host, lambda look: task.tell(self._seen, look), lambda: task.cancelled, smoke)
 
         self._work = Background(self, work)

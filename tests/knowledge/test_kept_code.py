@@ -8,14 +8,20 @@ import marshal
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
 import pytest
+from textual.app import App
 
+from rocdoctor.cli.commands import tui
+from rocdoctor.cli.terminal import Terminal
 from rocdoctor.host.masking.name_lists import any_of
 from rocdoctor.host.masking.rules import load_tables
 from rocdoctor.knowledge import kept_code
-from rocdoctor.knowledge.kept_code import KeptCode, use_kept_code
+from rocdoctor.knowledge.kept_code import KeptCode, keep_used, use_kept_code, use_more_kept_code
 from rocdoctor.model import lazy_re
 from tests.kit import ROOT
 
@@ -83,6 +89,40 @@ def test_a_record_with_kept_methods_is_a_record(folder: Path) -> None:
         setattr(kept(1), "a", 2)  # noqa: B010
     methods = KeptCode("check")._methods
     assert methods and KeptCode("other")._methods == {}
+
+
+def test_a_command_that_never_comes_back_keeps_its_parts(folder: Path) -> None:
+    use_more_kept_code("behind")  # no command uses any
+    assert lazy_re.compilers == [re.compile]
+    end = use_kept_code("tui")
+    assert lazy_re.regex("first").search("first")
+    use_more_kept_code("behind")
+    use_more_kept_code("behind")
+    assert lazy_re.regex("second").search("second")
+    dataclasses.make_dataclass("One", [("a", int)])
+    keep_used()
+    assert [text for text, _ in KeptCode("tui")._patterns] == ["first"]
+    behind = KeptCode("tui-behind")
+    assert [text for text, _ in behind._patterns] == ["second"] and behind._methods
+    end()
+    assert lazy_re.compilers == [re.compile] and not hasattr(dataclasses, "exec")
+
+
+def test_the_screens_keep_what_they_compiled_before_their_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def ended(end: tui._End, code: int) -> NoReturn:
+        done.append("end")
+        raise SystemExit(code)
+
+    monkeypatch.setattr(tui, "_show", lambda app, end: done.append("show"))
+    monkeypatch.setattr(tui, "keep_used", lambda: done.append("keep"))
+    monkeypatch.setattr(tui._End, "soon", lambda *_: done.append("guard"))
+    monkeypatch.setattr(tui._End, "now", ended)
+    monkeypatch.setattr(tui._End, "leave", lambda _: None)
+    with pytest.raises(SystemExit):
+        tui._shown(App(), tui._End(None, cast("Terminal", SimpleNamespace(drawn_on=nullcontext))))
+    assert done == ["show", "guard", "keep", "end"]
 
 
 def test_what_is_damaged_or_of_another_python_is_not_used(folder: Path) -> None:

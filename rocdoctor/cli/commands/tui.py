@@ -16,6 +16,7 @@ from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.terminal import Terminal
 from rocdoctor.host.supervised.command_child import children
 from rocdoctor.host.supervised.supervised_host import far_of, fresh
+from rocdoctor.knowledge.kept_code import keep_used
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import open_host
@@ -103,6 +104,7 @@ def _shown(app: App[None], end: _End) -> NoReturn:
         end.leave()
         end.soon(_BROKEN, _SAID_S)
         raise
+    end.kept()
     end.leave()
     end.now(0)
 
@@ -165,6 +167,11 @@ class _End:
             self.code = 128 + signal.SIGHUP
         if self.code:
             self.now(self.code)
+
+    def kept(self) -> None:
+        """Keep for the next run what Python has compiled for this one; a disk that hangs keeps nobody."""
+        self.soon(self.code, _SOON_S)
+        keep_used()
 
     def _woken(self, heard: int) -> None:
         if signal.SIGCONT in os.read(heard, 4096):  # the numbers; after a stop the terminal shows nothing of us
