@@ -37,7 +37,7 @@ AREAS = (
 KEYS = (*"1234567890", "f2", "f3", "f4")
 
 
-# What the screens import when they draw, since they must not wait for it to be seen.
+# What the screens import when they draw or work, since they must not wait for it to be seen.
 _DRAWING = (
     "tui.topology.gpu_details",
     "tui.topology.drawing",
@@ -49,6 +49,20 @@ _DRAWING = (
     "report.setup.setup_document",
     "report.plan.recommend_document",
     "train.recommend.plan",
+    "train.recommend.advise",
+    "train.recommend.fleet.cpu_fleet",
+    "train.recommend.fleet.machine_fleet",
+    "train.recommend.model.workload",
+    "train.emit.recipe",
+    "service.emitting",
+    "service.plan_trials",
+    "service.planning",
+    "train.recommend.fleet.described_fleet",
+    "train.recommend.fleet.measured",
+    *(f"train.emit.targets.{one}" for one in ("accelerate", "axolotl", "deepspeed", "llamafactory", "megatron")),
+    *(f"train.emit.targets.{one}" for one in ("torchtitan", "trainer", "trl")),
+    "host.masking.masker",
+    "service.bundles",
 )
 
 

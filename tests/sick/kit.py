@@ -210,7 +210,7 @@ def _command_line(pid: int) -> str:
 def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
     """Wait for something that a run does; fails where the run ends before."""
     assert until(lambda: ready() or (process is not None and process.poll() is not None), GIVE_UP_S), "it never came"
-    if process is not None and not ready():
+    if process is not None and process.poll() is not None and not ready():  # else it was so, for a moment
         pytest.fail(f"the run ended first, with status {process.returncode}")
 
 

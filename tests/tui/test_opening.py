@@ -90,6 +90,9 @@ def test_the_modules_of_all_screens_are_read_in_behind_the_report(monkeypatch: p
     names = driven(fixture_host("recorded-cpu-vm"), look)
     assert {f"rocdoctor.tui.{area.module}.screen" for area in AREAS} < set(names)
     assert "rocdoctor.tui.topology.drawing" in names
+    assert {"rocdoctor.service.emitting", "rocdoctor.host.masking.masker"} < set(names), (
+        "what Plan and Bundle work with"
+    )
 
 
 def test_reading_in_stops_when_the_app_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:

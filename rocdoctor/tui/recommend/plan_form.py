@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from rich.text import Text
@@ -10,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.events import DescendantFocus
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from rocdoctor.model.printable import one_line
@@ -36,14 +36,14 @@ class PlanForm(Container):
     PlanForm { layout: horizontal; }
     PlanForm #fields { width: 1fr; }
     PlanForm #model-box { width: 32; border-left: solid $panel; }
-    PlanForm .field { height: 1; }
-    PlanForm .label { width: 11; padding: 0 0 0 1; }
-    PlanForm .field Input, PlanForm #search-line Input { height: 1; border: none; padding: 0; width: 1fr;
+    PlanForm #pairs, PlanForm #values { height: auto; }
+    PlanForm #labels { width: 11; padding: 0 0 0 1; }
+    PlanForm #values Input, PlanForm #search-line Input { height: 1; border: none; padding: 0; width: 1fr;
         background: $boost; }
-    PlanForm .field Input:focus, PlanForm #search-line Input:focus { background: $accent 30%; text-style: underline; }
+    PlanForm #values Input:focus, PlanForm #search-line Input:focus { background: $accent 30%; text-style: underline; }
     PlanForm Choice { width: 1fr; height: 1; }
     PlanForm Choice:focus { text-style: reverse; }
-    PlanForm #model { width: 1fr; }
+    PlanForm #model { width: 1fr; height: 1; }
     PlanForm #search-line { height: 1; }
     PlanForm #search-label { width: 9; padding: 0 1; }
     PlanForm #hint { height: auto; padding: 1 1 0 1; color: $text-muted; }
@@ -64,19 +64,13 @@ class PlanForm(Container):
         self._filling = False
 
     def compose(self) -> ComposeResult:
-        """One line a field."""
+        """One line a field; the labels are one widget, since each costs its part of opening the screen."""
+        fields = _fields()
         with Vertical(id="fields"):
-            with Horizontal(classes="field"):
-                yield Static("model", classes="label")
-                yield Static(self.model, id="model", markup=False)
-            yield from _field("method", ChoiceField(METHODS, id="method"))
-            yield from _field("sequence", Input(id="seq", placeholder="usual for the method"))
-            yield from _field("batch", Input(id="batch", placeholder="left to the plan"))
-            yield from _field("goal", ChoiceField(GOALS, id="goal"))
-            yield from _field("framework", ChoiceField(FRAMEWORKS, id="framework"))
-            yield from _field("train on", Input(id="gpus", placeholder="this machine"))
-            yield from _field("nodes", Input(id="nodes", placeholder="1"))
-            yield from _field("program", Input(Form().script, id="script"))
+            with Horizontal(id="pairs"):
+                yield Static("\n".join(label for label, _ in fields), id="labels", markup=False)
+                with Vertical(id="values"):
+                    yield from (field for _, field in fields)
             yield Static("", id="hint", markup=False)
         with Vertical(id="model-box"):
             with Horizontal(id="search-line"):
@@ -186,5 +180,16 @@ class PlanForm(Container):
         self.query_one("#hint", Static).update(words)
 
 
-def _field(label: str, widget: ChoiceField | Input) -> Iterator[Horizontal]:
-    yield Horizontal(Static(label, classes="label"), widget, classes="field")
+def _fields() -> list[tuple[str, Widget]]:
+    """The fields with their labels, from above."""
+    return [
+        ("model", Static(Form().model, id="model", markup=False)),
+        ("method", ChoiceField(METHODS, id="method")),
+        ("sequence", Input(id="seq", placeholder="usual for the method")),
+        ("batch", Input(id="batch", placeholder="left to the plan")),
+        ("goal", ChoiceField(GOALS, id="goal")),
+        ("framework", ChoiceField(FRAMEWORKS, id="framework")),
+        ("train on", Input(id="gpus", placeholder="this machine")),
+        ("nodes", Input(id="nodes", placeholder="1")),
+        ("program", Input(Form().script, id="script")),
+    ]
