@@ -139,7 +139,8 @@ def hypervisor_sign(machine: Machine, gpu: Gpu) -> str | None:
     """
     guest = value_or(machine.container.virtual_machine, None)
     if guest is not None:
-        return f"in a {guest} guest the hypervisor decides what the link shows"
+        article = "an" if guest[:1].lower() in "aeiou" else "a"
+        return f"in {article} {guest} guest the hypervisor decides what the link shows"
     if any(hop.virtual for hop in gpu.pcie.hops):
         return "a port above the GPU was made up by a hypervisor"
     bus = gpu.bdf.value.split(":")[1] if isinstance(gpu.bdf, Known) else ""

@@ -159,4 +159,7 @@ def largest(one: ModeResult) -> str:
         return ""
     shown = ("grad", "value", "param", "loss", "local")
     name = next((name for name in shown if name in one.max_error), None)
-    return f"{name} {one.max_error[name]:.1e} ({one.tolerance.get(name, 0.0):.1e})" if name else ""
+    if name is None:
+        return ""
+    error, allowed = one.max_error[name], one.tolerance.get(name, 0.0)
+    return f"{name} {error:.1e} ({allowed:.1e})" if error or allowed else f"{name} equal"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rocdoctor.train.recommend.plan import Plan, Recommendation
 
 _MOST_COLUMNS = 110
+# What the command line calls an option is a field here.
+_FIELD = ("--seq states another", "the field sequence takes another")
 _BAR_STYLES = {"yes": STATE_STYLE["pass"], "tight": SEVERITY_STYLE["warning"], "no": SEVERITY_STYLE["error"]}
 
 
@@ -29,6 +32,7 @@ def plan_text(
     from rocdoctor.report.text import render, wrap
 
     columns = max(40, min(width, _MOST_COLUMNS))
+    answer = _of_the_form(answer)
     head, *blocks = clean(render(document(answer), columns)).rstrip("\n").split("\n\n")
     text = Text(style="bold")
     for one in unfit:
@@ -50,6 +54,15 @@ def plan_text(
         text.append("\n\nOn the command line (key c copies)", style="bold")
         text.append(f"\n  {clean(command)}", style="not bold")
     return text
+
+
+def _of_the_form(answer: Recommendation) -> Recommendation:
+    """The answer with notes that name fields instead of options."""
+    derived = tuple(one.replace(*_FIELD) for one in answer.workload.derived)
+    answer = replace(answer, workload=replace(answer.workload, derived=derived))
+    if answer.plan is None:
+        return answer
+    return replace(answer, plan=replace(answer.plan, notes=tuple(one.replace(*_FIELD) for one in answer.plan.notes)))
 
 
 def _style(plan: Plan) -> str:

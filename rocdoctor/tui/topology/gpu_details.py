@@ -20,7 +20,7 @@ from rocdoctor.tui.topology import labels
 from rocdoctor.tui.topology.check_notes import about
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
 from rocdoctor.tui.topology.labels import distance, place_of
-from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cell, meaning
+from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cell, meaning, weights_of
 from rocdoctor.tui.topology.path_links import Limb, could_words, limbs, narrowest_limb, now_words, rate_gb_s
 
 _WITHOUT_FABRIC = ("PCIe", NONE, OPEN)
@@ -155,13 +155,14 @@ def _others(page: _Page, machine: Machine, gpu: Gpu) -> None:
         return
     page.title("links to other GPUs")
     by_pair = {frozenset((link.a, link.b)): link for link in machine.links}
+    weights = weights_of(machine)
     ways: dict[str, list[int]] = {}
     for other in others:
         link = by_pair.get(frozenset((gpu.index, other.index)))
         word = cell(link, machine.links_complete)
         said = _WORDS.get(word) or meaning(word)
         if link is not None and isinstance(link.weight, Known):
-            said += f", weight {link.weight.value}"
+            said += f", weight {link.weight.value}" if len(weights.get(word, ())) > 1 else ""  # as in the legend
         if word in _WITHOUT_FABRIC:
             said += _meeting(machine, gpu, other)
         ways.setdefault(said, []).append(other.index)

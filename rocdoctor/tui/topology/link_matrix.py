@@ -137,10 +137,7 @@ def _style(a: Sequence[int], b: Sequence[int], styles: Mapping[Pair, str]) -> st
 
 
 def _legend(machine: Machine, kinds: set[str], width: int) -> list[Text]:
-    weights: dict[str, set[int]] = {}
-    for link in machine.links:
-        if isinstance(link.weight, Known):
-            weights.setdefault(cell(link, True), set()).add(link.weight.value)
+    weights = weights_of(machine)
     lines: list[Text] = []
     for kind in sorted(kinds):
         of = sorted(weights.get(kind, ()))
@@ -148,6 +145,15 @@ def _legend(machine: Machine, kinds: set[str], width: int) -> list[Text]:
         weight = f" (weight {' or '.join(str(one) for one in of)})" if len(of) > 1 else ""
         lines += filled("", "  ", [Atom(f"{kind}:", "bold"), *atoms(meaning(kind) + weight)], width)
     return lines
+
+
+def weights_of(machine: Machine) -> dict[str, set[int]]:
+    """The weights that the links of each kind of cell have, as the driver counts them."""
+    found: dict[str, set[int]] = {}
+    for link in machine.links:
+        if isinstance(link.weight, Known):
+            found.setdefault(cell(link, True), set()).add(link.weight.value)
+    return found
 
 
 def meaning(kind: str) -> str:

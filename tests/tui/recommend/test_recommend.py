@@ -398,6 +398,7 @@ def test_a_drawn_plan_keeps_to_the_width(form: Form, name: str) -> None:
     for width in (60, 78, 140):
         text = plan_text(answer, width)
         assert max(len(line) for line in text.plain.split("\n")) <= width
+        assert "--seq states" not in text.plain, "there is a field for it"
         if answer.plan is not None:
             assert "#" in text.plain
             assert "each " in text.plain

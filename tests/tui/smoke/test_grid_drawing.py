@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocdoctor.model.facts import ModeResult, RankResult, SmokeRun
@@ -30,6 +32,8 @@ def test_a_row_holds_a_word_for_each_rank_the_time_and_the_numbers() -> None:
     assert words(GridRow(0, "ddp", "", failed("ddp")))[:4] == ["ddp", "off", "FAIL", "0.07"], (
         "who suffers, who is at fault"
     )
+    equal = replace(passed("ddp"), max_error={"value": 0.0}, tolerance={"value": 0.0})
+    assert words(GridRow(0, "ddp", "", equal))[5:] == ["value", "equal"]
     assert words(GridRow(0, "ddp", "", crashed("ddp")))[:3] == ["ddp", "DEAD", "lost"]
     assert words(GridRow(0, "ddp", "", skipped("ddp")))[-2:] == ["not", "tested"]
 
@@ -70,6 +74,7 @@ def test_while_it_runs_cells_fill_as_ranks_answer() -> None:
     head, row = heading(section, 77, True).plain.splitlines()[1], line(section.rows[1], 2, 77, True).plain
     assert head.index("state") == row.index("running") and "time" not in head and "difference" not in head
     assert detail(section.rows[2], True).plain.endswith("\nnot begun yet")
+    assert detail(section.rows[1], True).plain.endswith("\nrunning; 1 rank has answered")
     (over,) = running([begun], "", ["ddp", "zero-1"], TITLES, 0, "cancelled")
     assert over.heading == "cancelled"
     assert words(over.rows[1]) == ["zero-1", "ok", "not", "ended"]
