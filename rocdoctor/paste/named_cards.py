@@ -162,6 +162,8 @@ def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
 def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
     named = list(_CARD.finditer(line))
     targets = [match for match in _GFX.finditer(line) if gfx_target(match[1]) is not None]
+    if not named and not targets:
+        return
     # A list of what something supports or was built for says nothing of the machine; "RX 6800M (gfx1031)" does.
     if len({match[1].lower() for match in targets}) > 2 or _BUILD.search(line):
         ends = {match.end() for match in named}
