@@ -17,6 +17,7 @@ from rocdoctor.parsers.formats.alike_lines import alike, plain
 from rocdoctor.parsers.logs.log_match import Matcher, Wording, only_words, spelled_out
 
 _DIGIT = regex(r"[0-9]")
+_MOST_ENDS = 20_000  # words at ends of lines of which it is kept what may follow
 # What stands for other letters where case does not count: a dotted and a dotless i, a long s, the sign of Kelvin.
 _LETTERS = {"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"}
 
@@ -121,6 +122,7 @@ class Literals:
         self._data = data
         self._made: dict[int, Literal] = {}
         self._wordings: dict[int, Wording] = {}
+        self._after: dict[str, list[tuple[str, bool, int]]] = {}
 
     def __getitem__(self, number: int) -> Literal:
         if number not in self._made:
@@ -156,13 +158,26 @@ class Literals:
 
     def over_the_end(self, before: str, after: str) -> Iterator[int]:
         """Those that may go on over the end of a line, by its last word and the first of the next, in lower case."""
-        joints = self._joints
-        for end in {before[-2:], before[-1:], ""}:
-            for word, whole, word_after, whole_after, number in joints.get(end, ()):
-                if (before == word if whole else before.endswith(word)) and (
-                    after == word_after if whole_after else after.startswith(word_after)
-                ):
-                    yield number
+        for word_after, whole_after, number in self._behind(before):
+            if after == word_after if whole_after else after.startswith(word_after):
+                yield number
+
+    def _behind(self, before: str) -> list[tuple[str, bool, int]]:
+        """What may stand behind a line's last word: the next word, whether that is whole, the number of the literal.
+
+        Each word is looked up once: lines end with few words, and begin with many.
+        """
+        found = self._after.get(before)
+        if found is None:
+            found = [
+                (word_after, whole_after, number)
+                for end in {before[-2:], before[-1:], ""}
+                for word, whole, word_after, whole_after, number in self._joints.get(end, ())
+                if (before == word if whole else before.endswith(word))
+            ]
+            if len(self._after) < _MOST_ENDS:
+                self._after[before] = found
+        return found
 
     def may_be_in(self, expression: str, low: str) -> bool:
         """Whether an expression can be found in a text, given as ``lowered`` makes it; False is sure."""
