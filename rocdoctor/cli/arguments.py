@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from rocdoctor.service.errors import UsageError
@@ -72,10 +73,11 @@ def evidence_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format
     add(
         "--from",
         dest="source",
+        type=Place,
         metavar="FILE|DIR|-",
         help="evidence instead of this machine: bundle, folder or archive",
     )
-    add("--add", action="append", metavar="FILE", help="additional evidence, such as a kernel log")
+    add("--add", action="append", type=Place, metavar="FILE", help="additional evidence, such as a kernel log")
     add("--python", metavar="PATH", help="the interpreter whose torch is examined")
     add(
         "--trust-interpreter",
@@ -103,6 +105,24 @@ def job_arguments(parser: argparse.ArgumentParser) -> None:
 def import_torch_argument(parser: argparse.ArgumentParser) -> None:
     """Whether torch is imported where no GPU asks for it."""
     parser.add_argument("--import-torch", action="store_true", help="import torch even if no GPU is seen")
+
+
+class Place(str):
+    """A file or folder of this machine that is named: before the command begins, it is seen that it answers."""
+
+    __slots__ = ()
+
+    def paths(self) -> list[str]:
+        """What it may name; ``--add`` takes QUESTION=FILE as well."""
+        file = self.partition("=")[2]
+        return [] if self == "-" else [str(self), file] if file else [str(self)]
+
+
+def places_in(options: object) -> list[str]:
+    """The files and folders that the options of a command name."""
+    values = (getattr(options, one.name) for one in fields(options)) if is_dataclass(options) else ()
+    named = (one for value in values for one in (value if isinstance(value, tuple) else (value,)))
+    return [path for one in named if isinstance(one, Place) for path in one.paths()]
 
 
 def seconds(text: str) -> float:

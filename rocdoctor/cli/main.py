@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rocdoctor import __version__
-from rocdoctor.cli.arguments import Parser, options_of
+from rocdoctor.cli.arguments import Parser, options_of, places_in
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.host import output
 from rocdoctor.host.live.patience import DEADLINE_S, RUN
@@ -92,6 +92,7 @@ def _run(arguments: list[str]) -> int:
             chosen = command(name)
             options = options_of(name, chosen, rest)
             RUN.begin(getattr(options, "timeout", None) or DEADLINE_S)
+            _answering(places_in(options))
             code = chosen.run(options)
         finally:
             ended()
@@ -101,6 +102,16 @@ def _run(arguments: list[str]) -> int:
     except UsageError as error:
         output.note(str(error))
         return EXIT_USAGE
+
+
+def _answering(places: Sequence[str]) -> None:
+    """Raises UsageError where a file or folder that was named gives no answer: reading it would wait for ever."""
+    if not places:
+        return
+    from rocdoctor.host.live.silent_places import no_answer, silent_place
+
+    if silent := silent_place(places, RUN.whole_s):
+        raise UsageError(no_answer(silent, RUN.whole_s))
 
 
 def _from_home(path: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Host
+from rocdoctor.host.live.patience import DEADLINE_S
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
 
@@ -18,12 +19,16 @@ NOTE = "A bundle, a folder (a sosreport, a copy of /sys and /proc), an archive, 
 
 def read(path: str) -> Host:
     """The evidence at a path as a person types it; raises InputError."""
+    from rocdoctor.host.live.silent_places import no_answer, silent_place
     from rocdoctor.service.errors import InputError
     from rocdoctor.service.evidence import open_evidence
 
     if path == "-":  # standard input is the keyboard here
         raise InputError("-: standard input is the keyboard of these screens; paste the text on screen 9")
-    return open_evidence(os.path.expanduser(path))
+    path = os.path.expanduser(path)
+    if silent := silent_place([path], DEADLINE_S):
+        raise InputError(no_answer(silent, DEADLINE_S))
+    return open_evidence(path)
 
 
 def ask(app: Session, then: Callable[[str], object]) -> None:

@@ -17,11 +17,12 @@ from xml.etree import ElementTree
 import pytest
 
 from rocdoctor.cli import commands
-from rocdoctor.cli.arguments import Parser, options_of
+from rocdoctor.cli.arguments import Parser, Place, options_of, places_in
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.cli.main import run
 from rocdoctor.host.base import Answer
 from rocdoctor.host.evidence.capture import write
+from rocdoctor.host.live import silent_places
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.service.errors import UsageError
@@ -249,3 +250,32 @@ def test_a_cold_start_loads_no_other_command(arguments: list[str], loaded: list[
     prefix = "rocdoctor.cli.commands."
     assert [one.removeprefix(prefix) for one in modules if one.startswith(prefix)] == loaded
     assert "rocdoctor.host.base" not in modules
+
+
+# Files of other machines, or of the job to come; --python and --record have a deadline of their own.
+_ELSEWHERE = {"--program", "--records", "--python", "--record", ("fleet", "--key"), ("emit", "--script")}
+_NAMES_PLACE = re.compile(r"FILE|DIR|PATH|FOLDER|STORE|INPUT|MORE|\bA\b|\.yaml|\.json")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_argument_that_names_a_file_is_seen_to_answer(name: str) -> None:
+    parser = Parser(argument_default=argparse.SUPPRESS)
+    command(name).arguments(parser)
+    for action in parser._actions:
+        told = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar or ""
+        written = action.option_strings[-1] if action.option_strings else action.dest
+        if _NAMES_PLACE.search(told) and not {written, (name, written)} & _ELSEWHERE:
+            assert action.type is Place, written
+
+
+def test_a_place_that_gives_no_answer_ends_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(silent_places, "silent_place", lambda names, _: next(iter(names)))
+    assert run(["check", "--from", "/gone/a.txt"]) == 2
+    assert "/gone/a.txt: no answer within 5 s" in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_not_looked_at() -> None:
+    options = options_of("check", command("check"), ["--from", "-", "--add", "run dmesg=/a/b", "--timeout", "3"])
+    assert places_in(options) == ["run dmesg=/a/b", "/a/b"]

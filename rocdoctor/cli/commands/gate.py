@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from rocdoctor.cli.arguments import format_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
-from rocdoctor.fleet.boot import gate
+from rocdoctor.fleet.boot import GateAnswer, gate
 from rocdoctor.host import output
+from rocdoctor.host.live.patience import RUN
+from rocdoctor.model.printable import spelled
 from rocdoctor.service.node_places import record_folder, record_name
 from rocdoctor.service.options import Format, PrintOptions
 
@@ -39,9 +41,13 @@ def arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """One line, and 1 where a fault is certain. Nothing is asked but two files and one folder."""
     path = options.record or record_folder()
-    if os.path.isdir(path):
-        path = os.path.join(path, record_name())
-    answer = gate(path, time.time(), options.max_age * 60.0)
+
+    def look() -> GateAnswer:
+        record = os.path.join(path, record_name()) if os.path.isdir(path) else path
+        return gate(record, time.time(), options.max_age * 60.0)
+
+    # A prolog that waits for a dead mount would hold the job, and with it the node.
+    answer = RUN.look(path, look) or GateAnswer(True, f"{spelled(path)} gave no answer", False)
     state = "open" if answer.open else "closed"
     output.line(f"{state}{'' if answer.known else ' (not known)'}: {answer.why}")
     return 0 if answer.open else EXIT_FINDINGS

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.arguments import evidence_arguments
+from rocdoctor.cli.arguments import Place, evidence_arguments
 from rocdoctor.cli.commands.check import JudgingOptions, Threshold, exit_code, judging_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -50,7 +50,13 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     judging_arguments(parser)
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE|DIR|-", help="scripts, Python, .env files, Dockerfiles, YAML, job files")
+    add(
+        "files",
+        nargs="+",
+        type=Place,
+        metavar="FILE|DIR|-",
+        help="scripts, Python, .env files, Dockerfiles, YAML, job files",
+    )
     add("--no-machine", action="store_true", help="judge the text alone, not against this machine")
 
 

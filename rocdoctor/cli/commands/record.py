@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.arguments import evidence_arguments
+from rocdoctor.cli.arguments import Place, evidence_arguments
 from rocdoctor.fleet.record import as_data
 from rocdoctor.host import output
 from rocdoctor.host.evidence.capture import pack
@@ -38,10 +38,15 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
-    add("--out", metavar="DIR|-", help="folder of records (/run/rocdoctor as root); - prints it in one line")
+    add(
+        "--out", type=Place, metavar="DIR|-", help="folder of records (/run/rocdoctor as root); - prints it in one line"
+    )
     add("--node", metavar="NAME", help="the name of this node ($SLURMD_NODENAME, or that of the host)")
     add(
-        "--key", metavar="FILE", help="key of the fleet: with it a swapped GPU shows, and nobody else learns its number"
+        "--key",
+        type=Place,
+        metavar="FILE",
+        help="key of the fleet: with it a swapped GPU shows, and nobody else learns its number",
     )
     add("--keep-bundle", action="store_true", help="keep the evidence beside it, so that it can be judged again")
     add("--with-figures", action="store_true", help="measure how fast this node is too")

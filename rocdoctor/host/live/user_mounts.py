@@ -256,6 +256,13 @@ def may_hang(path: str, points: Mapping[str, str]) -> bool:
     return False
 
 
+def served_below(folder: str, mountinfo: str) -> list[str]:
+    """The mount points below a real path that a program or a network serves; what autofs has not mounted is none."""
+    within = f"{folder.rstrip('/')}/"
+    found = (one for one in _mounts(mountinfo) if one.point.startswith(within) and _SERVED.match(one.kind))
+    return [one.point for one in found if one.kind != "autofs"]
+
+
 def _text_of(path: str) -> str:
     """The text of a plain file; "" for anything else, which might never end."""
     with contextlib.suppress(OSError):
