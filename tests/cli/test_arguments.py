@@ -176,7 +176,15 @@ def _actions(name: str) -> list[argparse.Action]:
     return [one for one in parser._actions if one.dest != "help"]
 
 
-_MADE = {"seconds": float, "percent": float, "when": int, "_pid": int, "whole_seconds": int, "how_many": int}
+_MADE = {
+    "Place": str,
+    "seconds": float,
+    "percent": float,
+    "when": int,
+    "_pid": int,
+    "whole_seconds": int,
+    "how_many": int,
+}
 
 
 def _stored(action: argparse.Action) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from rocdoctor.host.live.named_path import open_named
@@ -22,11 +23,11 @@ def silent_place(names: Iterable[str], limit_s: float) -> str:
     Of a folder what is mounted below it is asked too: whoever names it has that read as well.
     """
     for name in names:
-        seen = within(limit_s, lambda name=name: _look(name))
+        seen = within(limit_s, partial(_look, name))
         if not seen:
             return name
         for mount in seen[0]:
-            if not within(limit_s, lambda mount=mount: _look(mount)):
+            if not within(limit_s, partial(_look, mount)):
                 return mount
     return ""
 
