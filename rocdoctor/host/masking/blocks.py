@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rocdoctor.host.masking.announced import mask_announced
 from rocdoctor.host.masking.below import mask_values_below
-from rocdoctor.host.masking.continued import mask_continued
+from rocdoctor.host.masking.continued import mask_continued, mask_hyphenated
 from rocdoctor.host.masking.documents import mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
 from rocdoctor.host.masking.following import mask_following
@@ -70,6 +70,8 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
         text = _broken(text, tables, note)
     if any(sign in text for sign in _GOES_ON):
         text = mask_continued(text, tables, note)
+    if "-\n" in text or "-\r\n" in text or "- \n" in text:
+        text = mask_hyphenated(text, tables, note)
     if spans:
         spans = spans if text == before else list(line_spans(text, tables.stems))
         before, text = text, mask_following(text, spans, tables, note)

@@ -19,7 +19,14 @@ Span = tuple[int, int]
 _GOES_ON = regex(r"(?<=[^\s\\`^])[ \t]{1,8}[\\`^][ \t\r]{0,4}\n")
 _JOINT = regex(r"[ \t]{1,8}[\\`^][ \t\r]{0,4}\n[ \t>|#]{0,60}")
 _TOKEN = regex(r"masked-[a-z-]{1,40}")
+# A word that goes on in the next line, and the names that may be divided so.
+_AT_HYPHEN = regex(r"(?<=[A-Za-z0-9])-[ \t\r]{0,4}\n[ \t>|#]{0,8}(?=[A-Za-z0-9])")
+_WORD_BEFORE = regex(r"[A-Za-z]{1,20}\Z")
+_WORD_AFTER = regex(r"[A-Za-z]{1,20}")
+_TELLS = regex(r"(?i:pass|secret|token|credential|key|pwd|pw\b)")
+_NAME = regex(r"(?i:pass(?:word|phrase|code)|secret|credentials?|token)s?")
 _MOST_COMMANDS = 4000
+_MOST_HYPHENS, _MOST_PARTS = 2000, 3
 _MOST_LINES = 60
 _LONGEST_LINE = 400
 
@@ -48,6 +55,59 @@ def mask_continued(text: str, tables: MaskingTables, note: Note) -> str:
             out += [text[position:first], token]
             position = last
     return "".join([*out, text[position:]]) if out else text
+
+
+def mask_hyphenated(text: str, tables: MaskingTables, note: Note) -> str:
+    """The text with the secrets masked that a line end divides at a hyphen, as prose is set: each line has its part."""
+    runs = [_one_line(text, *run) for run in islice(_hyphenated(text), _MOST_HYPHENS)]
+    runs = [run for run in runs if _TELLS.search(run[0])]
+    masked = mask_secrets("\n".join(joined for joined, _ in runs), tables, _nowhere).split("\n") if runs else []
+    if len(masked) != len(runs):
+        return text
+    out: list[str] = []
+    position = 0
+    for (before, places), after in zip(runs, masked, strict=True):
+        for (start, end), token in replaced_spans(before, after) if before != after else ():
+            first, last = places[start], places[end - 1] + 1
+            if first < position or "\n" not in text[first:last]:
+                continue
+            note(token.removeprefix("masked-") if token != VALUE_TOKEN else "secret-value", before[start:end])
+            between = (joint[0].lstrip("-") for joint in _AT_HYPHEN.finditer(text, first, last))
+            out += [text[position:first], token, *(f"{one}{token}" for one in between)]
+            position = last
+    return "".join([*out, text[position:]]) if out else text
+
+
+def _hyphenated(text: str) -> Iterator[Span]:
+    """Where runs of lines are of which each but the last ends in the middle of a word."""
+    start = end = lines = 0
+    for joint in _AT_HYPHEN.finditer(text):
+        first = text.rfind("\n", max(end, joint.start() - _LONGEST_LINE), joint.start()) + 1
+        if joint.start() >= end or lines >= _MOST_PARTS:
+            if end:
+                yield start, end
+            start, lines = max(first, end, joint.start() - _LONGEST_LINE), 0
+        lines += 1
+        stop = text.find("\n", joint.end(), joint.end() + _LONGEST_LINE)
+        end = stop if stop >= 0 else min(len(text), joint.end() + _LONGEST_LINE)
+    if end > start:
+        yield start, end
+
+
+def _one_line(text: str, begin: int, stop: int) -> tuple[str, list[int]]:
+    """Such lines as one, and for each of its signs the place in the text; the hyphen of a telling name goes."""
+    signs: list[str] = []
+    places: list[int] = []
+    position = begin
+    for joint in _AT_HYPHEN.finditer(text, begin, stop):
+        before, after = _WORD_BEFORE.search(text, begin, joint.start()), _WORD_AFTER.match(text, joint.end(), stop)
+        word = (before[0] if before else "") + (after[0] if after else "")
+        upto = joint.start() + (_NAME.fullmatch(word) is None)
+        signs.append(text[position:upto])
+        places += range(position, upto)
+        position = joint.end()
+    signs.append(text[position:stop])
+    return "".join(signs), [*places, *range(position, stop)]
 
 
 def _commands(text: str) -> Iterator[Span]:

@@ -1,4 +1,4 @@
-"""Names below a greeting: who wrote a letter signs it on a line of its own.
+"""Names below a greeting, who wrote a letter signs it on a line of its own, and of who gets a copy or did something.
 
 Pure: text in, text out; every line stays at its place. Only words that begin with a capital are taken for a name.
 """
@@ -33,6 +33,30 @@ _NOBODY = regex(
     r"(?i)\b(?:teams?|group|support|inc|gmbh|ltd|llc|rocm|amd|nvidia|ubuntu|linux|system|environment|info\w*)\b"
 )
 
+_TITLED = r"[A-Z][a-z][a-z'\u2019]{0,40}(?:-[A-Z][a-z]{1,40})?"
+_PERSON = rf"(?:[A-Z]\. )?{_TITLED}(?: [A-Z]\.)?(?: {_TITLED}){{1,2}}|(?:[A-Z]\. ){{1,2}}{_TITLED}"
+_END = r"(?![\w.-]*\w)(?! [A-Z]|[ ]?[=(\[]|: )"
+_AND = r"(?:, | and | & )"
+_COPIED = regex(
+    r"(?m)(?P<k>(?:^|[(>,;.]|[-*])[ \t]{0,4}(?i:cc)(?::[ \t]{0,4}|[ ]))"
+    rf"(?P<s>(?:{_PERSON})(?:{_AND}(?:{_PERSON})){{0,9}}){_END}"
+)
+_EACH = regex(_PERSON)
+_DONE_BY = regex(
+    r"(?m)(?P<k>\b(?i:pulled|reported|filed|drained|flagged|noticed|spotted|escalated|swapped|reseated) by (?:Dr\. )?)"
+    rf"(?P<s>{_PERSON}){_END}"
+)
+# Programs and parts of machines are written with capitals too.
+_THING = regex(
+    r"(?i)\b(?:release|notes|page|allocation|failure|manag\w+|agents?|daemons?|controllers?|servers?|schedulers?|kernel|drivers?|plugins?|device|devices|engines?|"
+    r"fabric|memory|total|compute|capability|graphics|librar\w+|monitor\w*|services?|operators?|pods?|nodes?|clusters?|"
+    r"containers?|docker|kubernetes|slurm|prometheus|grafana|health|checks?|errors?|faults?|power|thermal|link|network|"
+    r"storage|hardware|software|firmware|bios|radeon|instinct|geforce|tesla|nsight|smi|data|center|exporter|red|hat|"
+    r"debian|windows|intel|mellanox|supermicro|dell|flash|attention|trainer|deep|learning|tensor|core|windows|mode|"
+    r"platform|infra\w*|ops|operations|engineering|research|labs?|department|cloud|systems?|users?|customers?|"
+    r"xorg|operations|cards?|bus|express|root|port|complex|interface|process\w*|watchdog|timeout|collective|rank|world)\b"
+)
+
 
 def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
     """The text with such names replaced; ``low`` is the text in lower case."""
@@ -40,7 +64,15 @@ def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
         text = _SIGNED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
     if "thank" in low or "best," in low:
         text = _THANKED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
+    if "cc" in low:
+        text = _COPIED.sub(lambda found: found["k"] + _EACH.sub(lambda one: _person(one[0], named), found["s"]), text)
+    if "ed by " in low:
+        text = _DONE_BY.sub(lambda found: found["k"] + _person(found["s"], named), text)
     return text
+
+
+def _person(name: str, named: Callable[[str], str]) -> str:
+    return name if _THING.search(name) else _replaced("", name, named)
 
 
 def _replaced(before: str, name: str, named: Callable[[str], str]) -> str:

@@ -58,10 +58,16 @@ def placeholder(value: str) -> bool:
     return not value.strip() or _PLACEHOLDER.fullmatch(value.strip()) is not None
 
 
+# An option that does without: --auth-free, --password-less.
+_WITHOUT = regex(r"(?i:[ _-]?(?:free|less)(?:ly)?(?![A-Za-z]))")
+
+
 def kind_of(match: re.Match[str], rest: re.Match[str] | None) -> str | None:
     """How telling a name is: strong, medium, weak, or None when the word only starts like one (tokenizer, author)."""
     suffix = rest.group() if rest else ""
     kind, word = match.lastgroup, match.group().lower()
+    if _WITHOUT.match(suffix):
+        return None
     if suffix[:1] in ("s", "S") and not suffix[1:2].isalpha():
         suffix = suffix[1:]
         kind = "weak" if kind == "medium" else kind  # "tokens" is a count more often than not

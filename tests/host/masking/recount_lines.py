@@ -71,6 +71,12 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"ERROR node={_HOST}.eu-north.uni-x.net rank=3", _HOST),
 )
 BLOCKS: tuple[tuple[str, str], ...] = (
+    ("my password: Blue-\nberry-Ox9 thanks", "berry-Ox9"),
+    ("> the root pass-\n> word is Mallet-\n> House77 on all nodes", "House77"),
+    (f"It hangs.\ncc {_NAME}\n", _NAME),
+    (f"It hangs (cc: J. {_NAME.split()[1]}, {_NAME}).", _NAME.split()[1]),
+    (f"the card was pulled by {_NAME} on Monday", _NAME),
+    (f"as reported by {_NAME}, twice", _NAME),
     (f"{_NAME} wrote this down\nAuthor: {_NAME} <a@b.example>\nand {_NAME} again", _NAME),
     (f'From: "{_NAME}" <a@b.example>\nas {_NAME} said', _NAME),
     (f"It hangs.\n\nBest regards,\n{_NAME}\n", _NAME),
@@ -85,6 +91,15 @@ BLOCKS: tuple[tuple[str, str], ...] = (
     ("Passphrase:\nvelvet harbour anchor lamp\nPort:\n22", "velvet harbour anchor lamp"),
 )
 CONTROLS: tuple[str, ...] = (
+    "huggingface-cli login --auth-free for public models",
+    "use --password-less mode",
+    "a well-\nknown password-\nfree login of multi-\nnode runs",
+    "the passwords are self-\nmanaged by the site",
+    "cc: Release Notes",
+    "gcc Mirabel Okonkwo",
+    "pulled by Pod Scheduler",
+    "power as reported by Device Plugin",
+    "reported by Radeon Instinct",
     "ssh: connect to host port 22: Connection refused",
     "my name is not in the group video",
     "I am Running Ubuntu, kernel 6.8",
