@@ -93,8 +93,6 @@ BLOCKS: tuple[tuple[str, str], ...] = (
 CONTROLS: tuple[str, ...] = (
     "huggingface-cli login --auth-free for public models",
     "use --password-less mode",
-    "a well-\nknown password-\nfree login of multi-\nnode runs",
-    "the passwords are self-\nmanaged by the site",
     "cc: Release Notes",
     "gcc Mirabel Okonkwo",
     "pulled by Pod Scheduler",

@@ -266,3 +266,10 @@ def test_an_address_of_the_own_domain_is_masked_whole(late: bool) -> None:
     said = masker.mask_text(text + "HOSTNAME=zeus17.corp.example-lab.com\n" if late else text)
     assert "jvandermeer" not in masker.mask_text(said)
     assert "jvandermeer" not in said
+
+
+@pytest.mark.parametrize(
+    "text", ["a well-\nknown password-\nfree login of multi-\nnode runs", "passwords are self-\nmanaged here"]
+)
+def test_words_that_a_line_end_divides_stay(text: str) -> None:
+    assert Masker().mask_text(text) == text
