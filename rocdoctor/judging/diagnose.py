@@ -24,6 +24,7 @@ from rocdoctor.judging.running import run_check
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Evidence, Finding, Verdict
+from rocdoctor.model.late import looked_at
 
 _MOST_OPEN = 3  # causes
 
@@ -31,6 +32,7 @@ _MOST_OPEN = 3  # causes
 def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
     """Run the checks on a machine and rank what they found."""
     verdicts = settled(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
+    machine = looked_at(machine)  # nothing more is asked
     return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine), tuple(problems))
 
 

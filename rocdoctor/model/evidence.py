@@ -67,6 +67,7 @@ class Unknown:
 Fact: TypeAlias = Known[T] | Unknown
 
 NOT_ASKED = Unknown("the evidence does not cover it")
+NOT_LOOKED_AT = Unknown("none of the checks that were named looks at it")
 
 
 class NotKnown(Exception):

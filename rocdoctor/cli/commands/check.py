@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from rocdoctor.cli.arguments import Place, evidence_arguments, import_torch_argument, job_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
-from rocdoctor.collect import collect
+from rocdoctor.collect import collect, collect_on_demand
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.judging.check import Check
@@ -88,7 +88,7 @@ def run(options: Options) -> int:
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     expected = _profile(options.profile)
     host = open_host(options)
-    machine = replace(_collected(options, host, checks), expected=expected)
+    machine = _collected(options, host, checks, expected)
     progress.say("judging")
     diagnosis = diagnose(machine, checks, [*problems, *read_from(host)])
     seconds = progress.done()
@@ -96,14 +96,16 @@ def run(options: Options) -> int:
     return exit_code(diagnosis, options.fail_on, _asked(options))
 
 
-def _collected(options: Options, host: Host, checks: Sequence[Check]) -> Machine:
-    """The machine; for named checks torch is imported only where one of them looks at what that tells."""
+def _collected(options: Options, host: Host, checks: Sequence[Check], expected: Expected | None) -> Machine:
+    """The machine; for named checks only what they look at is asked."""
     if options.import_torch or host.kind != "live" or not (options.names or options.only):
-        return collect(host, options.import_torch, wake=options.wake)
+        return replace(collect(host, options.import_torch, wake=options.wake), expected=expected)
+    if not host.available():
+        return collect_on_demand(host, options.wake, expected)
     machine = collect(host, wake=options.wake, hold_torch=True)
     if machine.gpus and look_at_torch(checks, machine):
-        return collect(host, wake=options.wake)  # what was asked is answered already
-    return machine
+        machine = collect(host, wake=options.wake)  # what was asked is answered already
+    return replace(machine, expected=expected)
 
 
 def _asked(options: Options) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rocdoctor.collect.gpus.kfd import KfdTopology
@@ -21,18 +21,25 @@ def with_indices(
     that this process may not read changes the numbers, so nothing is said then.
     """
     orders = _hip_order(gpus, topology, environment)
-    # Partitions share an address: the first one names the GPU.
-    by_bdf = {one.bdf.value: one for one in reversed(torch.devices) if isinstance(one.bdf, Known)}
+    told = by_address(torch)
     found: list[Gpu] = []
     for gpu in gpus:
         hip: Fact[int] = gpu.hip_index if isinstance(gpu.hip_index, Known) else orders.get(gpu.index, gpu.hip_index)
-        bdf = value_or(gpu.bdf, None)
-        seen = by_bdf.get(bdf) if bdf else None
-        index = gpu.torch_index
-        if seen is not None and isinstance(seen.bdf, Known):
-            index = Known(seen.index, seen.bdf.source)
-        found.append(replace(gpu, hip_index=hip, torch_index=index))
+        found.append(replace(gpu, hip_index=hip, torch_index=torch_index(gpu, told)))
     return tuple(found)
+
+
+def by_address(torch: TorchBuild) -> Mapping[str, Known[int]]:
+    """The numbers by which torch calls devices. Partitions share an address: the first one names the GPU."""
+    return {
+        one.bdf.value: Known(one.index, one.bdf.source) for one in reversed(torch.devices) if isinstance(one.bdf, Known)
+    }
+
+
+def torch_index(gpu: Gpu, told: Mapping[str, Known[int]]) -> Fact[int]:
+    """The number by which torch calls a GPU, where torch tells its address."""
+    bdf = value_or(gpu.bdf, None)
+    return told.get(bdf, gpu.torch_index) if bdf else gpu.torch_index
 
 
 def _hip_order(gpus: Sequence[Gpu], topology: KfdTopology, environment: Environment) -> dict[int, Fact[int]]:

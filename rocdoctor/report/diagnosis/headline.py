@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rocdoctor.insight.gpus.presence import no_gpu_words
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
-from rocdoctor.model.evidence import value_or
+from rocdoctor.model.evidence import NOT_LOOKED_AT, value_or
 from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.model.subject import Subject
 
@@ -63,12 +63,13 @@ def _nothing(diagnosis: Diagnosis) -> str:
     usable = [gpu for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia")]
     if not usable and value_or(machine.container.kind, "") == "wsl":
         return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
-    if machine.gpus_gap is not None:
+    unseen = machine.gpus_gap is NOT_LOOKED_AT
+    if machine.gpus_gap is not None and not unseen:
         longer = "; try again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""
         return f"{no_gpu_words(machine)}{longer}."
-    if not usable and machine.gpus_complete:
+    if not usable and machine.gpus_complete and not unseen:
         return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
-    if not usable:
+    if not usable and not unseen:
         return "Nothing to fix in this evidence. It shows no AMD or NVIDIA GPU."
     passed, unknown = diagnosis.count("pass"), diagnosis.count("unknown")
     if unknown > passed:

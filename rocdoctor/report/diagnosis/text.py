@@ -46,7 +46,8 @@ def document(
     yield from _cause(diagnosis) if pasted else _headline(diagnosis)
     if not quiet:
         yield GAP
-        yield Fixed(tuple(diagnosis.card or machine_lines(diagnosis.machine)), " " * (HEAD + 1))
+        if card := tuple(diagnosis.card or machine_lines(diagnosis.machine)):
+            yield Fixed(card, " " * (HEAD + 1))
     for found, name, subjects in grouped(diagnosis.verdicts):
         if not (quiet and found.severity == "info"):
             yield GAP

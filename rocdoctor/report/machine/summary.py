@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from rocdoctor.insight.links.fabric import two_dies
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.knowledge.lookup import gfx_of_device, gfx_target
-from rocdoctor.model.evidence import Fact, Known, value_or
+from rocdoctor.model.evidence import NOT_LOOKED_AT, Fact, Known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.printable import one_line
 
@@ -64,7 +64,9 @@ def machine_lines(machine: Machine) -> list[str]:
         cards = [gpu for gpu in machine.gpus if gpu.index in same]
         said = [f"{f'{count} x ' if count > 1 else ''}{words}", *_counted(cards)]
         lines += _line(f"gpu {number_ranges(same)}", said)
-    if machine.gpus_gap is not None:
+    if machine.gpus_gap is NOT_LOOKED_AT:
+        pass  # a line that says so would be one for nothing
+    elif machine.gpus_gap is not None:
         lines += _line("GPU", [f"{'others ' if machine.gpus else ''}unknown ({machine.gpus_gap.why})"])
     elif not machine.gpus:
         lines += _line("GPU", ["none" + ("" if machine.gpus_complete else " in this evidence")])
