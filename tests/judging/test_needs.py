@@ -10,6 +10,7 @@ import pytest
 from rocdoctor.cli.commands import check as command
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.loading import checks_folder, load_check
 from rocdoctor.judging.needs import look_at_torch
 from rocdoctor.service.evidence import open_evidence
@@ -53,6 +54,7 @@ def test_torch_is_imported_for_the_checks_that_look_at_it(name: str, imported: b
     host = _Live(open_evidence(FIXTURE))
     one = load_check(checks_folder() / f"{name.replace('-', '_')}.py")
     machine = command._collected(command.Options(names=(name,)), host, [one])
+    diagnose(machine, [one])
     assert ("python default --import" in host.asked) == imported
     assert len(machine.gpus) == 2
 

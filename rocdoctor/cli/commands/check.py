@@ -96,7 +96,7 @@ def run(options: Options) -> int:
     return exit_code(diagnosis, options.fail_on, _asked(options))
 
 
-def _collected(options: Options, host: Host, checks: Sequence[Check], expected: Expected | None) -> Machine:
+def _collected(options: Options, host: Host, checks: Sequence[Check], expected: Expected | None = None) -> Machine:
     """The machine; for named checks only what they look at is asked."""
     if options.import_torch or host.kind != "live" or not (options.names or options.only):
         return replace(collect(host, options.import_torch, wake=options.wake), expected=expected)

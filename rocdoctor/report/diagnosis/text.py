@@ -44,10 +44,9 @@ def document(
     """
     yield Title("rocdoctor")
     yield from _cause(diagnosis) if pasted else _headline(diagnosis)
-    if not quiet:
+    if not quiet and (card := tuple(diagnosis.card or machine_lines(diagnosis.machine))):
         yield GAP
-        if card := tuple(diagnosis.card or machine_lines(diagnosis.machine)):
-            yield Fixed(card, " " * (HEAD + 1))
+        yield Fixed(card, " " * (HEAD + 1))
     for found, name, subjects in grouped(diagnosis.verdicts):
         if not (quiet and found.severity == "info"):
             yield GAP
