@@ -21,17 +21,24 @@ def test_vendor_tools_that_hang_are_a_warning_and_one_that_failed_a_note() -> No
     assert second.evidence[0].value == "HSA_STATUS_ERROR"
 
 
-def test_one_slow_tool_is_a_note_unless_the_log_tells_of_trouble() -> None:
+def test_a_slow_tool_is_unknown_unless_the_log_tells_of_trouble() -> None:
     slow = ToolFailure(
         "run amd-smi static --json", "run amd-smi static --json: no answer within 5.0 s", reason="timeout"
     )
-    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,)))) == ["info"]
+    (verdict,) = judge(NAME, machine(amd_gpu(), failures=(slow,)))
+    assert (verdict.state, verdict.gap and verdict.gap.reason) == ("unknown", "timeout")
+    assert "`" not in verdict.why and "amd-smi static --json" in verdict.why
     twice = ToolFailure("run rocm-smi --showtopo", "run rocm-smi --showtopo: no answer within 5.0 s", reason="timeout")
-    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow, twice)))) == ["info", "info"]
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow, twice)))) == []
+    assert states(judge(NAME, machine(amd_gpu(), failures=(slow, twice)))) == ["unknown"]
+    log_hung = ToolFailure("run dmesg", "run dmesg: no answer within 5.0 s", reason="timeout")
+    assert states(judge(NAME, machine(amd_gpu(), failures=(log_hung,)))) == ["unknown"]
+    failed = ToolFailure("run rocminfo", "run rocminfo: it failed", "HSA_STATUS_ERROR", 3)
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow, failed)))) == ["info"]
     stuck = Kernel(log=log(event("gpu-ring-timeout")))
     assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=stuck))) == ["warning"]
     reloaded = Kernel(log=log(event("gpu-ring-timeout", before_driver_load=True)))
-    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=reloaded))) == ["info"]
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=reloaded))) == []
 
 
 def test_no_program_that_only_the_evidence_names_is_offered() -> None:

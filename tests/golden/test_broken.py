@@ -179,9 +179,9 @@ def test_a_tool_that_hangs_costs_only_itself(tool: str) -> None:
     healthy = judged_fixture(MI300X)
     assert [gpu.label for gpu in diagnosis.machine.gpus] == [gpu.label for gpu in healthy.machine.gpus]
     assert [gpu.gfx for gpu in diagnosis.machine.gpus] == [gpu.gfx for gpu in healthy.machine.gpus]
-    failed = [one for one in diagnosis.verdicts if one.check == "tool-failed" and one.finding is not None]
-    assert len(failed) == 1
-    assert tool in report_of(diagnosis)
+    (slow,) = [one for one in diagnosis.verdicts if one.check == "tool-failed"]
+    assert slow.state == "unknown"  # one that may only have been slow is not accused
+    assert f"run {tool}" in report_of(diagnosis)
     passed = {
         (one.check, one.subject) for one in healthy.verdicts if one.state == "pass" and one.check != "tool-failed"
     }
