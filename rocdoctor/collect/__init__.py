@@ -8,7 +8,7 @@ from functools import partial
 from rocdoctor.collect.gpus.same_answers import SameAnswers
 from rocdoctor.collect.jobs import statements
 from rocdoctor.collect.jobs.speakers import with_voices
-from rocdoctor.collect.steps import FACTS, Steps, whole_machine
+from rocdoctor.collect.steps import FACTS, CollectSteps, whole_machine
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import NOT_LOOKED_AT
 from rocdoctor.model.facts import Expected, Machine, Unanswered
@@ -30,7 +30,7 @@ def collect(
     ones are read without it. A GPU that sleeps is left asleep unless ``wake``: neither
     its vendor's tools nor torch are asked then. ``seen_gpus`` keeps what was read of GPUs from look to look.
     """
-    steps = Steps(host, import_torch, smoke, wake, hold_torch, seen_gpus)
+    steps = CollectSteps(host, import_torch, smoke, wake, hold_torch, seen_gpus)
     machine = with_voices(steps.host, statements.filled(steps.host, whole_machine(steps)))
     return replace(machine, unanswered=steps.unanswered)
 
@@ -45,7 +45,7 @@ def collect_on_demand(host: Host, wake: bool = False, expected: Expected | None 
     torch is imported where its facts are looked at and there is a GPU that it could use. The host must hold no pasted
     text and no job (nothing is ``available()`` on a live machine): what a text tells changes many facts at once.
     """
-    steps = Steps(host, import_torch=False, smoke="", wake=wake, hold_torch=False, seen_gpus=None, whole=False)
+    steps = CollectSteps(host, import_torch=False, smoke="", wake=wake, hold_torch=False, seen_gpus=None, whole=False)
     for question in _TEACHING:
         steps.host.ask(question)
 

@@ -60,7 +60,7 @@ from rocdoctor.model.facts import (
 from rocdoctor.model.late import late
 
 
-class Steps:
+class CollectSteps:
     """The arguments are those of ``collect``. ``whole``: everything will be asked, so that much can begin at once."""
 
     def __init__(
@@ -261,7 +261,7 @@ class Steps:
         return "built" in self.__dict__
 
 
-Way = Callable[[Steps], Any]
+Way = Callable[[CollectSteps], Any]
 FACTS: dict[str, Way] = {
     "smoke": lambda of: of.smoke[0],
     "smoke_question": lambda of: of.smoke[1],
@@ -312,7 +312,7 @@ FACTS: dict[str, Way] = {
 """Each fact of a machine that is asked for, in the order in which a whole one is."""
 
 
-def whole_machine(steps: Steps) -> Machine:
+def whole_machine(steps: CollectSteps) -> Machine:
     """All facts, in the order in which they have always been asked for: a bundle shows it."""
     steps.begin()
     _ = steps.view, steps.tools, steps.running, steps.os, steps.environment
