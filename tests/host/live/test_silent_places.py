@@ -9,19 +9,17 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.live import silent_places
+from rocdoctor.host.live.named_path import open_named
 from rocdoctor.host.live.silent_places import silent_place
 from rocdoctor.host.live.user_mounts import served_below
 from tests.sick.kit import GIVE_UP_S
-
-_open = silent_places.open_named
-
 
 def _hanging_at(silent: str, go: threading.Event) -> Callable[[Path], int]:
     def opened(path: Path) -> int:
         if str(path) == silent:
             go.wait(GIVE_UP_S)
             raise FileNotFoundError
-        return _open(path)
+        return open_named(path)
 
     return opened
 
