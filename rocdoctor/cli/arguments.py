@@ -73,11 +73,11 @@ def evidence_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format
     add(
         "--from",
         dest="source",
-        type=Place,
+        type=Named,
         metavar="FILE|DIR|-",
         help="evidence instead of this machine: bundle, folder or archive",
     )
-    add("--add", action="append", type=Place, metavar="FILE", help="additional evidence, such as a kernel log")
+    add("--add", action="append", type=Named, metavar="FILE", help="additional evidence, such as a kernel log")
     add("--python", metavar="PATH", help="the interpreter whose torch is examined")
     add(
         "--trust-interpreter",
@@ -107,7 +107,7 @@ def import_torch_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--import-torch", action="store_true", help="import torch even if no GPU is seen")
 
 
-class Place(str):
+class Named(str):
     """A file or folder of this machine that is named: before the command begins, it is seen that it answers."""
 
     __slots__ = ()
@@ -122,7 +122,7 @@ def places_in(options: object) -> list[str]:
     """The files and folders that the options of a command name."""
     values = (getattr(options, one.name) for one in fields(options)) if is_dataclass(options) else ()
     named = (one for value in values for one in (value if isinstance(value, tuple) else (value,)))
-    return [path for one in named if isinstance(one, Place) for path in one.paths()]
+    return [path for one in named if isinstance(one, Named) for path in one.paths()]
 
 
 def seconds(text: str) -> float:

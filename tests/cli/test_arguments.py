@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rocdoctor.cli import commands
-from rocdoctor.cli.arguments import Parser, Place, options_of, places_in
+from rocdoctor.cli.arguments import Named, Parser, options_of, places_in
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.cli.main import run
 from rocdoctor.host.base import Answer
@@ -177,7 +177,7 @@ def _actions(name: str) -> list[argparse.Action]:
 
 
 _MADE = {
-    "Place": str,
+    "Named": str,
     "seconds": float,
     "percent": float,
     "when": int,
@@ -273,7 +273,7 @@ def test_each_argument_that_names_a_file_is_seen_to_answer(name: str) -> None:
         told = " ".join(action.metavar) if isinstance(action.metavar, tuple) else action.metavar or ""
         written = action.option_strings[-1] if action.option_strings else action.dest
         if _NAMES_PLACE.search(told) and not {written, (name, written)} & _ELSEWHERE:
-            assert action.type is Place, written
+            assert action.type is Named, written
 
 
 def test_a_place_that_gives_no_answer_ends_the_command(

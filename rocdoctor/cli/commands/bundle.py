@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from dataclasses import dataclass
 
-from rocdoctor.cli.arguments import Place, evidence_arguments, job_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments, job_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.evidence.capture import pack
@@ -36,7 +36,7 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     job_arguments(parser)
     add = parser.add_argument
-    add("-o", "--output", type=Place, metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
+    add("-o", "--output", type=Named, metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
     add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")
     add("--with-figures", action="store_true", help="measure how fast this machine is too and record that")
     add("--gzip", action="store_true", help="pack the file (done by itself above 5 MB)")

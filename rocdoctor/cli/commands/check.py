@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from rocdoctor.cli.arguments import Place, evidence_arguments, import_torch_argument, job_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments, import_torch_argument, job_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect, collect_on_demand
 from rocdoctor.host import output
@@ -66,7 +66,7 @@ def judging_arguments(parser: ArgumentParser) -> None:
 
 def checks_argument(parser: ArgumentParser) -> None:
     """Folders of checks beside our own."""
-    parser.add_argument("--checks", action="append", type=Place, metavar="DIR", help="more checks from this folder")
+    parser.add_argument("--checks", action="append", type=Named, metavar="DIR", help="more checks from this folder")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="checks to run (all)")
     import_torch_argument(parser)
-    add("--profile", type=Place, metavar="FILE", help="what has changed since this profile was made (emit profile)")
+    add("--profile", type=Named, metavar="FILE", help="what has changed since this profile was made (emit profile)")
 
 
 def run(options: Options) -> int:

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.compare.differences import compare
 from rocdoctor.compare.snapshot import Snapshot
@@ -44,7 +44,7 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
     told = "two or more bundles, folders, archives or pasted texts"
-    parser.add_argument("inputs", nargs="+", type=Place, metavar="FILE|DIR|-", help=told)
+    parser.add_argument("inputs", nargs="+", type=Named, metavar="FILE|DIR|-", help=told)
 
 
 def run(options: Options) -> int:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.commands.recommend import plan_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
@@ -45,7 +45,7 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add("targets", nargs="+", metavar="TARGET", help=", ".join(TARGETS))
-    add("-o", "--output", type=Place, metavar="DIR", help="where to write the files (one file goes to standard output)")
+    add("-o", "--output", type=Named, metavar="DIR", help="where to write the files (one file goes to standard output)")
     add("--force", action="store_true", help="write over files that exist")
     add("--script", metavar="FILE", help="the training program that is started (train.py)")
     add("--image", metavar="NAME", help="the container image (kubernetes, compose)")

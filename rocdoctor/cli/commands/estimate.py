@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.host import output
 from rocdoctor.report.plan.estimate_document import document
 from rocdoctor.service.errors import UsageError
@@ -35,7 +35,7 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
-    add("spec", type=Place, metavar="SPEC.yaml", help="the configuration, or what recommend --json printed")
+    add("spec", type=Named, metavar="SPEC.yaml", help="the configuration, or what recommend --json printed")
     add("--trace", action="store_true", help="trace one step's memory with the torch of --python (no GPU needed)")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -49,7 +49,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("names", nargs="*", metavar="NAME", help="fixes of the findings of these checks (of all)")
     add("--apply", action="store_true", help="run the safe ones that a program can run, each after a question")
     add("--yes", action="store_true", help="apply without questions")
-    add("--undo", type=Place, metavar="FOLDER", help="undo what an earlier --apply did (it printed the folder)")
+    add("--undo", type=Named, metavar="FOLDER", help="undo what an earlier --apply did (it printed the folder)")
 
 
 def run(options: Options) -> int:

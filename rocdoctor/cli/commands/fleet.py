@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal, get_args
 
-from rocdoctor.cli.arguments import Place, format_arguments, how_many, percent, whole_seconds
+from rocdoctor.cli.arguments import Named, format_arguments, how_many, percent, whole_seconds
 from rocdoctor.cli.commands.fleet_net import NetOptions, net_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.engines import EngineName
@@ -81,13 +81,13 @@ def arguments(parser: ArgumentParser) -> None:
     )
     told = f"folder that keeps the fleet's records; emit: {', '.join(_TARGETS[:-1])} or {_TARGETS[-1]}; "
     told += "net: the nodes, e.g. gpu[01-40] (within srun: none)"
-    add("store", nargs="?", type=Place, metavar="STORE", help=told)
+    add("store", nargs="?", type=Named, metavar="STORE", help=told)
     told = (
         "run: nodes, e.g. gpu[01-40]; tick, ingest: folders of NODE.json, files with lines 'NODE: RECORD', or -; "
         "why, forget: nodes; since: a time as of --at (a day before the last round); "
         "page, metrics, emit: what to write"
     )
-    add("inputs", nargs="*", type=Place, metavar="INPUT", help=told)
+    add("inputs", nargs="*", type=Named, metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
     add(
         "--on",
@@ -96,7 +96,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("--limit", type=whole_seconds, metavar="S", help="run: time limit per node (60 s)")
     add("--at-once", type=how_many, metavar="N", help="run: nodes asked at once; not for srun (64)")
-    add("--inventory", type=Place, metavar="FILE", help="run: inventory for ansible (node names as given)")
+    add("--inventory", type=Named, metavar="FILE", help="run: inventory for ansible (node names as given)")
     add("--key", metavar="FILE", help="run: path of the key on the nodes, as in record --key")
     add("--yes", action="store_true", help="apply: make the calls; without it they are only printed")
     add(

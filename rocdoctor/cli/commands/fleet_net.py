@@ -13,7 +13,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from rocdoctor.cli.arguments import Place, seconds
+from rocdoctor.cli.arguments import Named, seconds
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.node_names import unfolded
 from rocdoctor.host import output
@@ -53,9 +53,9 @@ def net_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("net: the same command on each node, or one srun").add_argument
     add("--node-rank", type=int, metavar="R", help="this node's number, from 0 (by its host name)")
     add("--rdzv", metavar="HOST:PORT", help="address of the first node and a free port there (its name)")
-    add("--key-file", type=Place, metavar="FILE", help=f"file of mode 0600 with the key, or {_KEY} (not within srun)")
+    add("--key-file", type=Named, metavar="FILE", help=f"file of mode 0600 with the key, or {_KEY} (not within srun)")
     add("--wait", type=seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
-    add("--topology", type=Place, metavar="FILE", help="Slurm's topology.conf, or the output of scontrol show topology")
+    add("--topology", type=Named, metavar="FILE", help="Slurm's topology.conf, or the output of scontrol show topology")
     add("--seed", type=int, metavar="N", help="which nodes are paired; the same number gives the same pairs (random)")
 
 

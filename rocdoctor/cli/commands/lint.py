@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.commands.check import JudgingOptions, Threshold, exit_code, judging_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -53,7 +53,7 @@ def arguments(parser: ArgumentParser) -> None:
     add(
         "files",
         nargs="+",
-        type=Place,
+        type=Named,
         metavar="FILE|DIR|-",
         help="scripts, Python, .env files, Dockerfiles, YAML, job files",
     )

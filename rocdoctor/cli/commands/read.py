@@ -6,7 +6,7 @@ import time
 from argparse import ArgumentParser
 from dataclasses import dataclass, replace
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.commands.check import JudgingOptions, checks_argument, exit_code, judging_arguments, show
 from rocdoctor.host import output
 from rocdoctor.report.diagnosis.json_report import report
@@ -31,7 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     judging_arguments(parser)
     checks_argument(parser)
-    parser.add_argument("file", type=Place, metavar="FILE|-", help="the text")
+    parser.add_argument("file", type=Named, metavar="FILE|-", help="the text")
 
 
 def run(options: Options) -> int:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from typing import get_args
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.service.errors import UsageError
@@ -30,7 +30,7 @@ class Options(PlanOptions):
 def plan_arguments(parser: ArgumentParser) -> None:
     """What is to be trained, and on what."""
     add = parser.add_argument_group("what is to be trained").add_argument
-    add("--model", type=Place, metavar="NAME|config.json|k=v,...", help="a known model, its config.json, or its sizes")
+    add("--model", type=Named, metavar="NAME|config.json|k=v,...", help="a known model, its config.json, or its sizes")
     add("--method", choices=get_args(Method), help="how it is trained (pretrain)")
     add("--seq", type=int, metavar="N", help="tokens per sequence (4096; fine-tuning 2048)")
     add("--global-batch", type=int, metavar="N", help="sequences per step over all GPUs (the plan chooses)")
@@ -57,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--compare",
         nargs=2,
-        type=Place,
+        type=Named,
         metavar=("A", "B"),
         help="two plans side by side: files (specifications, or recommend --json), changes to these options "
         "(framework=megatron,nodes=2), or 'recommended'",

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.fleet.record import as_data
 from rocdoctor.host import output
 from rocdoctor.host.evidence.capture import pack
@@ -39,12 +39,12 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add(
-        "--out", type=Place, metavar="DIR|-", help="folder of records (/run/rocdoctor as root); - prints it in one line"
+        "--out", type=Named, metavar="DIR|-", help="folder of records (/run/rocdoctor as root); - prints it in one line"
     )
     add("--node", metavar="NAME", help="the name of this node ($SLURMD_NODENAME, or that of the host)")
     add(
         "--key",
-        type=Place,
+        type=Named,
         metavar="FILE",
         help="key of the fleet: with it a swapped GPU shows, and nobody else learns its number",
     )

@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -62,13 +62,13 @@ def arguments(parser: ArgumentParser) -> None:
     add("--with", dest="maker", choices=get_args(Maker), help="tool that creates a new environment (venv)")
     add("--wheels-only", action="store_true", help="ROCm from wheels beside torch, no system packages")
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
-    add("--script", type=Place, metavar="FILE", help="also write the steps as a shell script (mode 0700, for review)")
+    add("--script", type=Named, metavar="FILE", help="also write the steps as a shell script (mode 0700, for review)")
     add("--force", action="store_true", help="overwrite an existing script")
     add("--offline", action="store_true", help="list all downloads, and how to bring them to this machine")
     add(
         "machines",
         nargs="*",
-        type=Place,
+        type=Named,
         metavar="MORE",
         help="with --from A --format ansible: more machines for that playbook",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, get_args
 
-from rocdoctor.cli.arguments import Place, evidence_arguments
+from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.commands import smoke_nodes
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
@@ -65,11 +65,11 @@ def arguments(parser: ArgumentParser) -> None:
     add("--soak", type=float, metavar="MINUTES", help="sustained load, to see how heat affects speed and clock")
     add(
         "--trace",
-        type=Place,
+        type=Named,
         metavar="FILE",
         help="write a torch.profiler trace of three training steps (with --figures)",
     )
-    add("--plan", type=Place, metavar="FILE", help="run a plan (recommend --json) or a specification for a few steps")
+    add("--plan", type=Named, metavar="FILE", help="run a plan (recommend --json) or a specification for a few steps")
     add("--deadline", type=float, metavar="SECONDS", help="time limit per mode (30 on the CPU, 120 on GPUs)")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--list", action="store_true", help="list the modes and exit")

@@ -10,7 +10,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from rocdoctor.cli.arguments import Place, seconds
+from rocdoctor.cli.arguments import Named, seconds
 from rocdoctor.host import output
 from rocdoctor.host.live.interpreter import interpreter_of_root, keep_trusted_environment
 from rocdoctor.host.masking.own_names import own_masker
@@ -57,7 +57,7 @@ def node_arguments(parser: ArgumentParser) -> None:
     add("--node-rank", type=int, metavar="R", help="this node's number, 0 to N-1 (within srun: its own)")
     add("--rdzv", metavar="HOST:PORT", help="address of node 0 and a free port there (automatic within srun)")
     add("--key", metavar="KEY", help="key that node 0 printed (ROCDOCTOR_SMOKE_KEY hides it from other users)")
-    add("--key-file", type=Place, metavar="FILE", help="file of mode 0600 with the key (not needed within srun)")
+    add("--key-file", type=Named, metavar="FILE", help="file of mode 0600 with the key (not needed within srun)")
     add("--nproc-per-node", type=int, metavar="P", help="ranks per node (one per GPU; 1 without GPUs)")
     add("--wait", type=seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
 

@@ -6,6 +6,7 @@ Pure: text in, text out; every line stays at its place. Only words that begin wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from re import Match
 
 from rocdoctor.model.lazy_re import regex
 
@@ -36,12 +37,8 @@ _NOBODY = regex(
 _TITLED = r"[A-Z][a-z][a-z'\u2019]{0,40}(?:-[A-Z][a-z]{1,40})?"
 _PERSON = rf"(?:[A-Z]\. )?{_TITLED}(?: [A-Z]\.)?(?: {_TITLED}){{1,2}}|(?:[A-Z]\. ){{1,2}}{_TITLED}"
 _END = r"(?![\w.-]*\w)(?! [A-Z]|[ ]?[=(\[]|: )"
-_AND = r"(?:, | and | & )"
-_COPIED = regex(
-    r"(?m)(?P<k>(?:^|[(>,;.]|[-*])[ \t]{0,4}(?i:cc)(?::[ \t]{0,4}|[ ]))"
-    rf"(?P<s>(?:{_PERSON})(?:{_AND}(?:{_PERSON})){{0,9}}){_END}"
-)
-_EACH = regex(_PERSON)
+_COPIED = regex(r"(?m)(?:^|[(>,;.]|[-*])[ \t]{0,4}(?i:cc)(?::[ \t]{0,4}|[ ])")
+_EACH, _AND = regex(rf"(?:{_PERSON}){_END}"), regex(", | and | & ")
 _DONE_BY = regex(
     r"(?m)(?P<k>\b(?i:pulled|reported|filed|drained|flagged|noticed|spotted|escalated|swapped|reseated) by (?:Dr\. )?)"
     rf"(?P<s>{_PERSON}){_END}"
@@ -65,10 +62,22 @@ def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
     if "thank" in low or "best," in low:
         text = _THANKED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
     if "cc" in low:
-        text = _COPIED.sub(lambda found: found["k"] + _EACH.sub(lambda one: _person(one[0], named), found["s"]), text)
+        text = _without_copied(text, named)
     if "ed by " in low:
         text = _DONE_BY.sub(lambda found: found["k"] + _person(found["s"], named), text)
     return text
+
+
+def _without_copied(text: str, named: Callable[[str], str]) -> str:
+    """Without the names in a list behind ``cc``."""
+    parts, at = [], 0
+    for found in _COPIED.finditer(text):
+        joint: Match[str] | None = found
+        while joint is not None and joint.end() >= at and (one := _EACH.match(text, joint.end())):
+            parts += [text[at : one.start()], _person(one[0], named)]
+            at = one.end()
+            joint = _AND.match(text, at)
+    return "".join(parts) + text[at:]
 
 
 def _person(name: str, named: Callable[[str], str]) -> str:

@@ -138,7 +138,7 @@ class Matcher:
         return next((one for one in self.signatures if one.kind == kind), None)
 
 
-class Candidate(NamedTuple):
+class WordingHere(NamedTuple):
     """A wording that texts of one shape may hold: ``exact`` where all of them do, whatever their digits are."""
 
     entry: Entry
@@ -146,7 +146,7 @@ class Candidate(NamedTuple):
     exact: bool
 
 
-def _rank(candidate: Candidate) -> int:
+def _rank(candidate: WordingHere) -> int:
     return candidate.entry[0]
 
 
@@ -174,7 +174,7 @@ def only_words(text: str) -> str:
     return text.translate(_PARTS) if text.isascii() else translated_bytes(text, _PART_BYTES)
 
 
-def with_candidates(known: Matcher, lines: Sequence[T], texts: Sequence[str]) -> Iterator[tuple[T, list[Candidate]]]:
+def with_candidates(known: Matcher, lines: Sequence[T], texts: Sequence[str]) -> Iterator[tuple[T, list[WordingHere]]]:
     """The lines that may hold a wording, with these; what lines that differ in their digits share is found once."""
     if not texts:
         return
@@ -184,10 +184,10 @@ def with_candidates(known: Matcher, lines: Sequence[T], texts: Sequence[str]) ->
     by_shape = AlikeLines(texts)
     # One pass over all shapes is ten times as fast as one a line.
     parts = only_words("\n".join(by_shape.shapes)).split("\n")
-    candidates: dict[int, list[Candidate]] = {}
+    candidates: dict[int, list[WordingHere]] = {}
     for places, shape, part in zip(by_shape.lines, by_shape.shapes, parts, strict=True):
         found = [
-            Candidate(entry, word, not any(map(str.isdigit, word + entry[3])))
+            WordingHere(entry, word, not any(map(str.isdigit, word + entry[3])))
             for one in words.keys() & part.split()
             for word in words[one]
             for entry in known.index[word]
@@ -200,7 +200,7 @@ def with_candidates(known: Matcher, lines: Sequence[T], texts: Sequence[str]) ->
             yield line, candidates[first]
 
 
-def first_of(candidates: Iterable[Candidate], text: str) -> tuple[Signature, Wording, dict[str, Value]] | None:
+def first_of(candidates: Iterable[WordingHere], text: str) -> tuple[Signature, Wording, dict[str, Value]] | None:
     """The first wording of the table that a text holds, with its values; None when there is none."""
     for (_, signature, wording, literal), word, exact in candidates:
         if exact or (literal in text and word in only_words(text).split()):

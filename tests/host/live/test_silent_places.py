@@ -14,6 +14,7 @@ from rocdoctor.host.live.silent_places import silent_place
 from rocdoctor.host.live.user_mounts import served_below
 from tests.sick.kit import GIVE_UP_S
 
+
 def _hanging_at(silent: str, go: threading.Event) -> Callable[[Path], int]:
     def opened(path: Path) -> int:
         if str(path) == silent:

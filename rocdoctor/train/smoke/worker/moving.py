@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from .context import Context
 
 Rows = list[list[int]]
 # (name, what the library does with the matrix of ROWS, the same with a list of rows)
@@ -15,6 +18,28 @@ HEIGHT, WIDTH = 37, 11
 ROWS: Rows = [[(row * WIDTH + column) * 7 % 401 - 200 for column in range(WIDTH)] for row in range(HEIGHT)]
 _PLACES = [row * 5 % HEIGHT for row in range(HEIGHT)]  # each row once, in another order
 _BINS = 5
+
+
+def check_moves(context: Context) -> None:
+    """What moves, chooses, joins and rounds numbers, in each type: exactly as Python does it."""
+    torch = context.torch
+    for kind in ("float32", "bfloat16", "float16"):
+        dtype = getattr(torch, kind)
+        matrix = torch.tensor(ROWS, dtype=dtype, device=context.device)
+        line = torch.tensor(row(), dtype=dtype, device=context.device)
+        context.mark(f"moved numbers in {kind}")
+        done = ((name, function(matrix), plainly(ROWS)) for name, function, plainly in moves(torch))
+        for name, got, wanted in itertools.chain(done, elementwise(line)):
+            context.check("local", f"{name} in {kind}", got, wanted, tolerance=0.0, step=context.marks)
+        if kind == "float32":
+            continue
+        context.mark(f"rounding to {kind}")
+        numbers = to_round(kind)
+        between = torch.tensor(numbers, dtype=torch.float32, device=context.device)
+        written = torch.empty(len(between), dtype=dtype, device=context.device).copy_(between)
+        for name, got in (("rounding", between.to(dtype)), ("a copy that rounds", written)):
+            wanted = rounded(numbers, kind)
+            context.check("local", f"{name} to {kind}", got, wanted, tolerance=0.0, step=context.marks)
 
 
 def moves(torch: Any) -> Iterator[Move]:

@@ -12,7 +12,7 @@ from typing import Any
 from .. import device_choice, plain
 from ..context import Context
 from ..mode import Mode
-from ..moving import ROWS, elementwise, moves, rounded, row, to_round
+from ..moving import check_moves
 from ..operations import known_answers, operations, rarer, rarer_convolutions
 from ..tolerance import EXACT, Proof, Tolerance
 
@@ -96,7 +96,7 @@ def compute(context: Context) -> None:
         _pace(context)
     _fp8(context, skipped)
     _whole_numbers(context)
-    _moved(context)
+    check_moves(context)
     if skipped:
         context.facts["not_implemented"] = skipped[:20]
 
@@ -256,28 +256,6 @@ def _whole_numbers(context: Context) -> None:
         ("bit pattern", moved ^ (moved << 7), [one ^ (one << 7) for one in plain]),
     ):
         context.check("local", f"{name} of whole numbers", got, wanted, tolerance=0.0, step=context.marks)
-
-
-def _moved(context: Context) -> None:
-    """What moves, chooses, joins and rounds numbers, in each type: exactly as Python does it."""
-    torch = context.torch
-    for kind in ("float32", "bfloat16", "float16"):
-        dtype = getattr(torch, kind)
-        matrix = torch.tensor(ROWS, dtype=dtype, device=context.device)
-        line = torch.tensor(row(), dtype=dtype, device=context.device)
-        context.mark(f"moved numbers in {kind}")
-        done = ((name, function(matrix), plainly(ROWS)) for name, function, plainly in moves(torch))
-        for name, got, wanted in itertools.chain(done, elementwise(line)):
-            context.check("local", f"{name} in {kind}", got, wanted, tolerance=0.0, step=context.marks)
-        if kind == "float32":
-            continue
-        context.mark(f"rounding to {kind}")
-        numbers = to_round(kind)
-        between = torch.tensor(numbers, dtype=torch.float32, device=context.device)
-        written = torch.empty(len(between), dtype=dtype, device=context.device).copy_(between)
-        for name, got in (("rounding", between.to(dtype)), ("a copy that rounds", written)):
-            wanted = rounded(numbers, kind)
-            context.check("local", f"{name} to {kind}", got, wanted, tolerance=0.0, step=context.marks)
 
 
 def memory(context: Context) -> None:
