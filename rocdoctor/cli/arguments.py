@@ -112,6 +112,10 @@ class Named(str):
 
     __slots__ = ()
 
+    def __new__(cls, text: str) -> Any:
+        """argparse passes a default through the type too: the one that means "not given" stays what it is."""
+        return text if text is argparse.SUPPRESS else super().__new__(cls, text)
+
     def paths(self) -> list[str]:
         """What it may name; ``--add`` takes QUESTION=FILE as well."""
         file = self.partition("=")[2]
