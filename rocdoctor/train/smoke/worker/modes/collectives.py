@@ -354,7 +354,7 @@ MODES = (
     Mode("reduce-scatter", "reduce_scatter from one tensor", reduce_scatter, MOVED),
     Mode("all-to-all", "all_to_all with equal and with unequal parts", all_to_all, MOVED),
     Mode("point-to-point", "send and receive between every two ranks, and a ring", point_to_point, MOVED, min_world=2),
-    Mode("subgroups", "collectives in two groups at once", subgroups, MOVED, min_world=2),
+    Mode("subgroups", "collectives in two groups at once", subgroups, SUMMED, min_world=2),
     Mode(
         "large-messages", "every collective with 16 MiB (up to 256 MiB on GPUs)", large, MOVED, full=True, min_world=2
     ),
