@@ -64,10 +64,24 @@ def exact_sum(context: Context, parts: list[Any]) -> Any:
     return total
 
 
-def check_exact(context: Context, name: str, got: Any, wanted: Any, tolerance: float = 0.0) -> None:
-    """Compare what came with what should have come."""
+def check_exact(
+    context: Context,
+    name: str,
+    got: Any,
+    wanted: Any,
+    tolerance: float = 0.0,
+    sender: int | None = None,
+    step: int | None = None,
+) -> None:
+    """Compare what came with what should have come.
+
+    ``sender``: the rank that alone sent it, which may be at fault. ``step``: where several exchanges are one step:
+    which of them are wrong tells more than which was first.
+    """
+    owners = None if sender is None else context.torch.tensor(sender)
     # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
-    context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks)
+    place = context.marks if step is None else step
+    context.check("value", name, got, wanted, tolerance=tolerance, step=place, owners=owners)
 
 
 def announce(context: Context, call: str, words: str, size: int) -> str:

@@ -33,13 +33,21 @@ _RECEIVED = (
     ("broadcast-stale", "one-to-all"),
     ("reduce-scatter-scaled", "reduce-scatter"),
     ("all-to-all-dropped", "all-to-all"),
-    ("recv-half", "point-to-point"),
 )
 
 
 @pytest.mark.parametrize("world", (2, pytest.param(4, marks=pytest.mark.heavy)))
 def test_a_rank_that_receives_wrong_values_is_named(world: int) -> None:
     assert not kit.wrong_of([(fault, 1, mode, world, "fail", (1,), "collectives", "") for fault, mode in _RECEIVED])
+
+
+@pytest.mark.parametrize(("world", "named"), [(2, (0, 1)), (3, (1,))])
+def test_of_two_ends_both_are_named_and_of_several_ways_the_end_that_all_have(
+    world: int, named: tuple[int, ...]
+) -> None:
+    both = [("recv-half", "received from rank 0"), ("send-rounded", "what rank 1 sent is wrong")]
+    cases = [(fault, 1, "point-to-point", world, "fail", named, "collectives", words) for fault, words in both]
+    assert not kit.wrong_of(cases)
 
 
 def test_a_rank_that_sends_wrong_values_is_found_by_a_second_look() -> None:

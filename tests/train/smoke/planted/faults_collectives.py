@@ -127,6 +127,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "all-to-all-dropped": around(("all_to_all_single",), _dropped),
     "wrong-group": around(("all_reduce",), _wrong_group),
     "recv-half": around(("recv", "broadcast"), _late_half),
+    "send-rounded": around(("send",), lambda send, own, *args, **more: send(own.bfloat16().float(), *args, **more)),
     "evil-objects": _evil_objects,
     "reduce-rounded": around(("reduce",), _rounded),
 }

@@ -234,7 +234,7 @@ def all_to_all(context: Context) -> None:
         dist.all_to_all_single(got, own)
         for sender, one in enumerate(got.chunk(world)):
             sent = values(context, sender, size * world, dtype)[rank * size : (rank + 1) * size]
-            check_exact(context, f"{name}, part of rank {sender}", one, sent)
+            check_exact(context, f"{name}, part of rank {sender}", one, sent, sender=sender)
     counts = [[(3 * sender + 5 * receiver) % 7 for receiver in range(world)] for sender in range(world)]
     own = values(context, rank, sum(counts[rank]), torch.float32)
     takes = [counts[sender][rank] for sender in range(world)]
@@ -244,13 +244,13 @@ def all_to_all(context: Context) -> None:
     for sender, one in enumerate(got.split(takes)):
         first = sum(counts[sender][:rank])
         sent = values(context, sender, sum(counts[sender]), torch.float32)[first : first + counts[sender][rank]]
-        check_exact(context, f"all_to_all with unequal parts, part of rank {sender}", one, sent)
+        check_exact(context, f"all_to_all with unequal parts, part of rank {sender}", one, sent, sender=sender)
 
 
 def point_to_point(context: Context) -> None:
     """Between every two ranks, both ways, one pair after another: a wrong link is one pair."""
     torch, dist = context.torch, context.torch.distributed
-    size = 65536
+    size, step = 65536, context.marks + 1
     for low in range(context.world):
         for high in range(low + 1, context.world):
             context.mark(f"send and receive between rank {low} and rank {high}")
@@ -264,7 +264,8 @@ def point_to_point(context: Context) -> None:
             else:
                 dist.recv(got, other)
                 dist.send(own, other)
-            check_exact(context, f"received from rank {other}", got, values(context, other, size, torch.float32, low))
+            sent = values(context, other, size, torch.float32, low)
+            check_exact(context, f"received from rank {other}", got, sent, sender=other, step=step)
     for size in (65536, *_large(context)):
         _ring(context, size)
 
@@ -285,7 +286,7 @@ def _ring(context: Context, size: int) -> None:
         one.wait()
     for (_, source, tag, count), one in zip(ways, got):
         wanted = values(context, source, count, torch.float32, tag)
-        check_exact(context, f"ring, {count} values received from rank {source}", one, wanted)
+        check_exact(context, f"ring, {count} values received from rank {source}", one, wanted, sender=source)
 
 
 def objects(context: Context) -> None:
