@@ -6,7 +6,7 @@ All steps in the order of ``FACTS`` are a whole machine. Where only some facts a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from rocdoctor.collect.gpus import indices, merged
@@ -15,6 +15,7 @@ from rocdoctor.collect.gpus.drivers import collect_drivers
 from rocdoctor.collect.gpus.holders import collect_holders
 from rocdoctor.collect.gpus.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.gpus.same_answers import SameAnswers
+from rocdoctor.collect.gpus.tool import LateTools, Tools
 from rocdoctor.collect.jobs import running_job, statements
 from rocdoctor.collect.jobs.job_logs import collect_run
 from rocdoctor.collect.jobs.messages import collect_messages
@@ -37,7 +38,7 @@ from rocdoctor.collect.system import (
     kernel_log as log,
 )
 from rocdoctor.collect.system.numa import collect_numa
-from rocdoctor.collect.tool_outputs import Tools, questions, read_tools
+from rocdoctor.collect.tool_outputs import questions, read_tools
 from rocdoctor.collect.unanswered import NotingHost
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import Fact, Known, Unknown, value_or
@@ -125,14 +126,7 @@ class CollectSteps:
     @cached_property
     def their(self) -> Tools:
         """The same for those who may do without: what no live machine is asked for is known at once."""
-        if self.whole:
-            return self.tools
-        names = ("rocminfo", "amd_smi", "rocm_smi", "nvidia_smi", "nvlink", "nvidia_topo", "lspci", "failures")
-        known: dict[str, list[Any]] = {"lstopo": [], "rccl": []}
-        return late(Tools, known, {name: partial(self._of_tools, name) for name in names})
-
-    def _of_tools(self, name: str) -> Any:
-        return getattr(self.tools, name)
+        return self.tools if self.whole else LateTools(lambda: self.tools)
 
     @cached_property
     def built(self) -> tuple[tuple[Gpu, ...], tuple[GpuLink, ...], tuple[Disagreement, ...]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocdoctor.collect.tool_outputs import Tools, read_tools
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.tool_outputs import read_tools
 from rocdoctor.host.base import Answer, Host, Status
 from rocdoctor.host.evidence.capture import Capture, CaptureHost
 

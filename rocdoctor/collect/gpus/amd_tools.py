@@ -1,32 +1,28 @@
-"""GPUs as AMD's tools show them: rocminfo, amd-smi, rocm-smi."""
+"""What the tools of AMD have in common that show GPUs: rocminfo, amd-smi, rocm-smi."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from rocdoctor.collect.gpus.records import GpuRecord
-from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source
-from rocdoctor.model.facts import ComputeNode, GpuProcess, RasBlock, Temperature
+from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.tool import told
+from rocdoctor.host.base import Answer
+from rocdoctor.model.evidence import Fact, Known, Source
+from rocdoctor.model.facts import ComputeNode, RasBlock, Temperature, ToolFailure
 
 if TYPE_CHECKING:
-    from rocdoctor.parsers.amd.amd_smi import AmdSmi
-    from rocdoctor.parsers.amd.rocm_smi import RocmSmi
-    from rocdoctor.parsers.amd.rocminfo import Agent, RocmInfo
     from rocdoctor.parsers.formats.gpu_reading import GpuReading
 
 T = TypeVar("T")
 
 
-def _number(text: str | None) -> int | None:
+def number(text: str | None) -> int | None:
+    """A number in base 16."""
     try:
         return int(text, 16) if text else None
     except ValueError:
         return None
-
-
-def _fact(value: T | None, question: str, line: int | None) -> Fact[T]:
-    return NOT_ASKED if value is None else Known(value, Source(question, line))
 
 
 def _temps(
@@ -35,7 +31,7 @@ def _temps(
     names = {"memory": "mem", "hotspot": "junction", "vram": "mem"}
 
     def limit(kind: str, label: str) -> Fact[float]:
-        return _fact(limits.get(f"{kind}_{label}", limits.get(f"{kind}_{names.get(label, label)}")), question, line)
+        return told(limits.get(f"{kind}_{label}", limits.get(f"{kind}_{names.get(label, label)}")), question, line)
 
     return tuple(
         Temperature(
@@ -48,7 +44,7 @@ def _temps(
     )
 
 
-def _groups(items: list[tuple[str | None, str | None, T]]) -> list[list[T]]:
+def groups(items: list[tuple[str | None, str | None, T]]) -> list[list[T]]:
     """Items of (address, unique id, item): those of one PCI slot together (partitions), in the order given.
 
     Items without an address stay alone; so do those of one address with unlike ids (tools that leave the PCI domain out
@@ -61,84 +57,25 @@ def _groups(items: list[tuple[str | None, str | None, T]]) -> list[list[T]]:
     return list(groups.values())
 
 
-def rocminfo_records(info: RocmInfo, question: str) -> list[GpuRecord]:
-    """One record a physical GPU; agents that share bus and device are its partitions."""
-    order = {id(agent): index for index, agent in enumerate(info.gpus)}
-    found: list[GpuRecord] = []
-    for agents in _groups([(agent.pci_address, agent.unique_id, agent) for agent in info.gpus]):
-        first = agents[0]
-        addresses = [agent.pci_address for agent in agents if agent.pci_address]
-        address = min(addresses) if addresses else None
-        if first.domain is None and sum(agent.pci_address == first.pci_address for agent in info.gpus) > len(agents):
-            address = None  # without its domain the address names several GPUs
-        record = GpuRecord(
-            "rocminfo",
-            "amd",
-            bdf=address,
-            unique_id=_number(first.unique_id),
-            kfd_node=first.node,
-            position=order[id(first)],
-            partition_of_address=len(agents) > 1,
-        )
-        units, sizes = [agent.compute_units for agent in agents], [agent.memory_bytes for agent in agents]
-        for key, value, name in (
-            ("bdf", address, "bdfid"),
-            ("name", first.marketing_name, "marketing_name"),
-            ("gfx", first.gfx, "name"),
-            ("unique_id", first.unique_id, "uuid"),
-            ("pci_id", f"1002:{first.chip_id:04x}" if first.chip_id is not None else None, "chip_id"),
-            ("hip_index", order[id(first)], "name"),
-            ("kfd_node", first.node, "node"),
-            ("integrated", first.apu, "apu"),
-            ("compute_units", sum(one or 0 for one in units) if all(units) else None, "compute_units"),
-            ("vram_bytes", sum(one or 0 for one in sizes) if all(sizes) and not first.apu else None, "pools"),
-        ):
-            record.put(key, value, question, first.lines.get(name, first.line))
-        record.nodes = [_agent_node(agent, question) for agent in agents]
-        found.append(record)
-    return found
+def cut_json(complete: bool | None, answer: Answer) -> list[ToolFailure]:
+    """What to say of JSON that is not ``complete`` though the tool's whole output is here."""
+    if complete is not False or not answer.complete or "--json" not in answer.question:
+        return []
+    why = f"{answer.question}: its JSON ends in the middle or is damaged; what could be read of it is used"
+    return [ToolFailure(answer.question, why)]
 
 
-def _agent_node(agent: Agent, question: str) -> ComputeNode:
-    lines = agent.lines
-    return ComputeNode(
-        kfd_node=_fact(agent.node, question, lines.get("node")),
-        compute_units=_fact(agent.compute_units, question, lines.get("compute_units")),
-        vram_bytes=_fact(agent.memory_bytes, question, agent.line),
-    )
-
-
-def rocm_smi_records(smi: RocmSmi, question: str) -> list[GpuRecord]:
-    """One record a device of the list; partitions are told by equal PCI slots."""
-    return [record for record, _ in _smi_records(smi.gpus, "rocm-smi", question)]
-
-
-def amd_smi_records(smi: AmdSmi, question: str) -> list[GpuRecord]:
-    """One record a device of the list; partitions are told by equal PCI slots."""
-    found: list[GpuRecord] = []
-    for record, members in _smi_records(smi.gpus, "amd-smi", question):
-        processes = tuple(
-            GpuProcess(_fact(one.vram_bytes, question, one.line))
-            for one in smi.processes
-            if one.gpu in {member.index for member in members}
-        )
-        if processes or smi.no_processes:
-            record.put("processes", processes, question)
-        found.append(record)
-    return found
-
-
-def _smi_records(
-    gpus: Sequence[GpuReading], source: str, question: str
+def smi_records(
+    gpus: Sequence[GpuReading], origin: Origin, question: str
 ) -> Iterator[tuple[GpuRecord, list[GpuReading]]]:
     """Each device with its partitions, as the tool lists them."""
-    for members in _groups([(gpu.get("bdf"), gpu.get("unique_id"), gpu) for gpu in gpus]):
+    for members in groups([(gpu.get("bdf"), gpu.get("unique_id"), gpu) for gpu in gpus]):
         gpu = members[0]
         record = GpuRecord(
-            source,
+            origin,
             "amd",
             bdf=gpu.get("bdf"),
-            unique_id=_number(gpu.get("unique_id")),
+            unique_id=number(gpu.get("unique_id")),
             kfd_node=gpu.get("kfd_node"),
             gpu_id=gpu.get("gpu_id"),
             position=gpu.index,
@@ -148,8 +85,8 @@ def _smi_records(
         if gpu.get("kfd_node") is not None or len(members) > 1:
             record.nodes = [
                 ComputeNode(
-                    kfd_node=_fact(member.get("kfd_node"), question, member.line),
-                    gpu_id=_fact(member.get("gpu_id"), question, member.line),
+                    kfd_node=told(member.get("kfd_node"), question, member.line),
+                    gpu_id=told(member.get("gpu_id"), question, member.line),
                 )
                 for member in members
             ]
@@ -171,7 +108,7 @@ def _fill(record: GpuRecord, gpu: GpuReading, question: str) -> None:
         limits = gpu.get("limit_temps_c") or {}
         put("temps", _temps(gpu.get("temps_c"), limits, question, gpu.line_of("temps_c")), "temps_c")
     blocks = tuple(
-        RasBlock(name, _fact(one.uncorrectable, question, one.line), _fact(one.correctable, question, one.line))
+        RasBlock(name, told(one.uncorrectable, question, one.line), told(one.correctable, question, one.line))
         for name, one in (gpu.get("blocks") or {}).items()
     )
     put("ras", blocks or None, "blocks")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import amd_smi, nvidia_smi, rocm_smi, rocminfo
 from rocdoctor.collect.recorded_outputs import stated
 from rocdoctor.collect.system.kernel import said_in_log
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import Fact, Known, Source, first_known
 from rocdoctor.model.facts import Kernel
@@ -46,12 +47,12 @@ def _libraries(host: Host) -> Known[str] | None:
 
 def _amdgpu(tools: Tools, kernel: Kernel) -> Fact[str]:
     facts: list[Fact[str]] = []
-    for smi, answer in tools.amd_smi:
+    for smi, answer in tools.of(amd_smi.TOOL):
         facts.append(stated(smi.driver_version, answer, smi.lines.get("driver_version")))
         facts += [stated(gpu.get("driver_version"), answer, gpu.line_of("driver_version")) for gpu in smi.gpus[:1]]
-    for listing, answer in tools.rocm_smi:
+    for listing, answer in tools.of(rocm_smi.TOOL):
         facts.append(stated(listing.driver_version, answer, listing.lines.get("driver_version")))
-    for info, answer in tools.rocminfo:
+    for info, answer in tools.of(rocminfo.TOOL):
         facts.append(stated(info.module_version, answer, info.lines.get("module_version")))
     facts += said_in_log(kernel.log, "driver-version", "version", "amdgpu")
     release = kernel.release.value if isinstance(kernel.release, Known) else None
@@ -64,7 +65,7 @@ def _nvidia(host: Host, tools: Tools, kernel: Kernel) -> tuple[Fact[str], Fact[s
     module = parse_nvidia_version(answer.text) if answer.ok else None
     facts: list[Fact[str]] = [stated(module.version, answer, module.line) if module else answer.unknown()]
     cudas: list[Fact[str]] = []
-    for smi, output in tools.nvidia_smi:
+    for smi, output in tools.of(nvidia_smi.TOOL):
         facts.append(stated(smi.driver_version, output, smi.lines.get("driver_version")))
         cudas.append(stated(smi.cuda_version, output, smi.lines.get("cuda_version")))
     facts += said_in_log(kernel.log, "driver-load", "version", "NVRM")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rocdoctor.collect.gpus.pci import VENDORS, gpu_vendor, identity, link_state
-from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.collect.gpus.records import DRM, GpuRecord
 from rocdoctor.collect.reading import names_in, read_fact, word
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
@@ -79,7 +79,7 @@ def card_record(host: Host, card: str) -> GpuRecord | None:
     if bdf is None:
         resolved = host.ask(f"link {device}")
         bdf = parse_bdf(resolved.text.rsplit("/", 1)[-1]) if resolved.ok else None
-    record = GpuRecord("drm", vendor, bdf=bdf, drm_card=card.rsplit("/", 1)[-1])
+    record = GpuRecord(DRM, vendor, bdf=bdf, drm_card=card.rsplit("/", 1)[-1])
     record.put("bdf", bdf, ask, event.lines.get("address"))
     record.put("drm_card", record.drm_card, f"list {card}")
     identity(record, event, ask)

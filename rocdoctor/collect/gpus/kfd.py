@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.collect.gpus.records import KFD, GpuRecord
 from rocdoctor.collect.reading import names_in
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
@@ -103,7 +103,7 @@ def _record(host: Host, members: list[tuple[int, KfdNode]]) -> GpuRecord:
     ask = f"read {TOPOLOGY}/nodes/{number}/properties"
     bdf = device_pci([node for _, node in members])
     record = GpuRecord(
-        "kfd",
+        KFD,
         "amd",
         bdf=bdf,
         unique_id=first.unique_id or None,

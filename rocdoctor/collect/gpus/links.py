@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rocdoctor.collect.gpus.kfd import KfdTopology
 from rocdoctor.collect.gpus.records import Device
-from rocdoctor.collect.tool_outputs import Tools
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import amd_smi, lstopo, nvidia_topo, rccl_topo, rocm_smi
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, value_or
 from rocdoctor.model.facts import Gpu, GpuLink
 
@@ -50,20 +51,20 @@ def gpu_links(
     _from_kfd(table, gpus, topology)
     _from_smi(table, devices, tools)
     by_bdf = {gpu.bdf.value: gpu.index for gpu in gpus if isinstance(gpu.bdf, Known)}
-    for dump, answer in tools.rccl:
+    for dump, answer in tools.of(rccl_topo.TOOL):
         for one in dump.gpus:
             for link in one.links:
                 source = Source(answer.question, link.line)
                 count: Fact[int] = Known(link.count, source) if link.count is not None else NOT_ASKED
                 kind = "xgmi" if link.kind == "xgmi" else "nvlink"
                 table.add(by_bdf.get(one.bdf or ""), by_bdf.get(link.target or ""), _Found(kind, count=count))
-    for hwloc, _ in tools.lstopo:
+    for hwloc, _ in tools.of(lstopo.TOOL):
         owner = {os.name: by_bdf.get(device.bdf or "") for device in hwloc.pci_devices for os in device.os_devices}
         for device in hwloc.pci_devices:
             for os_device in device.os_devices:
                 for peer in os_device.xgmi_peers:
                     table.add(by_bdf.get(device.bdf or ""), owner.get(peer), _Found("xgmi"))
-    for matrix, answer in tools.nvidia_topo:
+    for matrix, answer in tools.of(nvidia_topo.TOOL):
         from rocdoctor.parsers.nvidia.nvidia_links import nvlink_count
 
         places = {f"GPU{value_or(gpu.smi_index, gpu.index)}": gpu.index for gpu in gpus if gpu.vendor == "nvidia"}
@@ -104,7 +105,10 @@ def _from_smi(table: _Table, devices: Sequence[Device], tools: Tools) -> None:
         for record in device.records
         if record.position is not None
     }
-    for name, outputs in (("rocm-smi", tools.rocm_smi), ("amd-smi", tools.amd_smi)):
+    for origin, outputs in (
+        (rocm_smi.ORIGIN, tools.of(rocm_smi.TOOL)),
+        (amd_smi.ORIGIN, tools.of(amd_smi.TOOL)),
+    ):
         for output, answer in outputs:
             for link in output.links:
                 if link.type not in ("xgmi", "pcie"):
@@ -112,5 +116,5 @@ def _from_smi(table: _Table, devices: Sequence[Device], tools: Tools) -> None:
                 source = Source(answer.question, link.line)
                 weight: Fact[int] = Known(link.weight, source) if link.weight is not None else NOT_ASKED
                 hops: Fact[int] = Known(link.hops, source) if link.hops is not None else NOT_ASKED
-                a, b = owner.get((name, link.a)), owner.get((name, link.b))
+                a, b = owner.get((origin, link.a)), owner.get((origin, link.b))
                 table.add(a, b, _Found(link.type, weight, hops))

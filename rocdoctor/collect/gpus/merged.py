@@ -10,11 +10,12 @@ from functools import partial
 from operator import is_
 from typing import Any
 
-from rocdoctor.collect.gpus import amd_tools, kfd, listings, nvidia, pci
+from rocdoctor.collect.gpus import kfd, nvidia, pci
 from rocdoctor.collect.gpus.links import gpu_links
-from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, join, unknown_or
+from rocdoctor.collect.gpus.records import DMESG, Device, GpuRecord, Origin, disagreements, join, unknown_or
 from rocdoctor.collect.gpus.same_answers import SameAnswers
-from rocdoctor.collect.tool_outputs import Tools
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.tool_outputs import all_tools
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.gpus.cards_without_profile import older_card
 from rocdoctor.knowledge.gpus.nvidia_chips import capability_of_device
@@ -109,31 +110,11 @@ def _of_pci(host: Host) -> GpuView:
 
 def add_tools(view: GpuView, tools: Tools) -> None:
     """GPUs as tools show them."""
-    for info, answer in tools.rocminfo:
-        view.records += amd_tools.rocminfo_records(info, answer.question)
-    for amd, answer in tools.amd_smi:
-        view.records += amd_tools.amd_smi_records(amd, answer.question)
-    for rocm, answer in tools.rocm_smi:
-        view.records += amd_tools.rocm_smi_records(rocm, answer.question)
-    for smi, answer in tools.nvidia_smi:
-        xml = answer.text.lstrip().startswith("<")
-        source = "nvidia-smi-xml" if xml else "nvidia-smi-q" if " -q" in answer.question else "nvidia-smi"
-        view.records += nvidia.smi_records(smi, answer.question, source)
-    for status, answer in tools.nvlink:
-        view.records += nvidia.nvlink_records(status, answer.question)
+    found = [one for tool in all_tools() for parsed, answer in tools.of(tool) for one in tool.records(parsed, answer)]
+    view.records += [one for one in found if isinstance(one, GpuRecord)]
     nvidia.give_addresses(view.records)
-    displays: list[Display] = []
-    for devices, answer in tools.lspci:
-        records, found = listings.lspci_records(devices, answer.question)
-        view.records += records
-        displays += found
-    for hwloc, answer in tools.lstopo:
-        records, found = listings.lstopo_records(hwloc, answer.question)
-        view.records += records
-        displays += found
-    for dump, answer in tools.rccl:
-        view.records += listings.rccl_records(dump, answer.question)
     known = {value_or(display.bdf, None) for display in view.displays}
+    displays = [one for one in found if isinstance(one, Display)]
     view.displays += [display for display in displays if value_or(display.bdf, None) not in known]
 
 
@@ -147,7 +128,7 @@ def add_log(view: GpuView, log: KernelLog) -> None:
         vendor = _log_vendor(event.text)
         if event.bdf is None or vendor is None:
             continue
-        record = by_bdf.setdefault(event.bdf, GpuRecord("dmesg", vendor, bdf=event.bdf))
+        record = by_bdf.setdefault(event.bdf, GpuRecord(DMESG, vendor, bdf=event.bdf))
         if "bdf" not in record.facts:
             record.put("bdf", event.bdf, log.source, event.line)
         _from_event(record, event, log.source)
@@ -207,7 +188,7 @@ def build_gpus(view: GpuView, seen: dict[int, tuple[list[GpuRecord], Gpu]]) -> t
 
 def _bounded(view: GpuView) -> list[Device]:
     """The devices of all records, as many as a machine can have; that there are more makes the list incomplete."""
-    counts: Counter[str] = Counter()
+    counts: Counter[Origin] = Counter()
     kept: list[GpuRecord] = []
     for record in view.records:
         counts[record.source] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.collect.gpus.records import SYSFS, GpuRecord
 from rocdoctor.collect.reading import MAX_PATHS, names_in, read_fact, word
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
@@ -134,7 +134,7 @@ def _from_files(host: Host, folder: str) -> PciUevent | None:
 def gpu_record(host: Host, device: PciDevice, vendor: str) -> GpuRecord:
     """What sysfs says of a GPU as a PCI device (its driver's own files are read elsewhere)."""
     event, ask = device.uevent, device.question
-    record = GpuRecord("sysfs", vendor, bdf=device.bdf)
+    record = GpuRecord(SYSFS, vendor, bdf=device.bdf)
     record.put("bdf", device.bdf, ask, event.lines.get("address"))
     identity(record, event, ask)
     folder = device.folder

@@ -2,7 +2,7 @@
 
 A record names its device by whatever the source prints: a PCI address, a KFD node, a unique id, a DRM card, or only its
 place in a list. Records are joined where these names meet. Of each fact the best source counts (the order of
-``RANKS``); what other sources say differently is kept as a disagreement.
+their ``Origin``); what other sources say differently is kept as a disagreement.
 """
 
 from __future__ import annotations
@@ -20,25 +20,23 @@ if TYPE_CHECKING:
 
 _FACTS = frozenset(one.name for one in fields(Gpu))
 
-# Best source first: the kernel's own files, then tools that ask the driver, then texts about the machine, then tables.
-RANKS = (
-    "sysfs",
-    "drm",
-    "kfd",
-    "nvidia-smi-xml",
-    "nvidia-smi-q",
-    "nvidia-smi",
-    "rocminfo",
-    "amd-smi",
-    "rocm-smi",
-    "lspci",
-    "lstopo",
-    "rccl",
-    "torch",
-    "dmesg",
-    "profile",
-    "prose",
-)
+
+@dataclass(frozen=True, slots=True, order=True)
+class Origin:
+    """Where a record comes from: of two that tell the same fact, the one of the lower ``rank`` is believed.
+
+    Below 100 the kernel's own files, then tools that ask the driver, from 200 listings and dumps, from 300 texts about
+    the machine. Where one that is ``compared`` tells something else than another, that is a disagreement.
+    """
+
+    rank: int
+    name: str
+    compared: bool = True
+
+
+SYSFS, DRM, KFD = Origin(10, "sysfs"), Origin(20, "drm"), Origin(30, "kfd")
+DMESG = Origin(310, "dmesg", compared=False)
+PROSE = Origin(320, "prose", compared=False)
 
 # Facts whose values legitimately differ between sources and moments: no disagreement is reported for them.
 _VOLATILE = (
@@ -72,7 +70,7 @@ _VOLATILE = (
 class GpuRecord:
     """What one source says of one GPU. ``facts`` are keyed by the field names of ``Gpu`` (dots reach inside)."""
 
-    source: str
+    source: Origin
     vendor: str
     bdf: str | None = None
     unique_id: int | None = None
@@ -103,7 +101,7 @@ class GpuRecord:
 
     @property
     def rank(self) -> int:
-        return RANKS.index(self.source)
+        return self.source.rank
 
 
 @dataclass(slots=True)
@@ -141,7 +139,7 @@ def _same_device(device: Device, record: GpuRecord) -> bool:
     if record.bdf and device.bdf:
         if record.bdf == device.bdf:
             # A source that lists one address twice, as two nodes of its own, means two devices.
-            return not any(one.source == record.source == "kfd" for one in device.records)
+            return not any(one.source == record.source == KFD for one in device.records)
         same_slot = record.bdf.rsplit(".", 1)[0] == device.bdf.rsplit(".", 1)[0]
         partitions = record.partition_of_address or any(one.partition_of_address for one in device.records)
         unlike = (
@@ -203,10 +201,10 @@ def _place_nameless(devices: list[Device], records: list[GpuRecord]) -> None:
 
     Which of several equal ones is which is not known then, so only values that all of them share are attached.
     """
-    by_source: dict[tuple[str, str], list[GpuRecord]] = {}
+    by_source: dict[tuple[Origin, str], list[GpuRecord]] = {}
     for record in records:
         by_source.setdefault((record.source, record.vendor), []).append(record)
-    for (_, vendor), members in sorted(by_source.items(), key=lambda item: RANKS.index(item[0][0])):
+    for (_, vendor), members in sorted(by_source.items(), key=lambda item: item[0][0].rank):
         known = [device for device in devices if device.vendor == vendor]
         group: list[GpuRecord] = []
         for record in members:
@@ -248,7 +246,7 @@ def disagreements(device: Device, subject: Subject) -> list[Disagreement]:
         values: dict[str, str] = {}
         for record in sorted(device.records, key=lambda one: one.rank):
             fact = record.facts.get(key)
-            if isinstance(fact, Known) and record.source not in ("profile", "dmesg", "rccl", "prose"):
+            if isinstance(fact, Known) and record.source.compared:
                 values.setdefault(str(fact.value).lower(), str(fact.source))
         if len(values) > 1:
             found.append(Disagreement(subject, key, tuple(values.items())))

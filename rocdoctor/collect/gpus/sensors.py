@@ -9,8 +9,9 @@ from rocdoctor.collect.gpus import merged as gpus
 from rocdoctor.collect.gpus.asleep import sleeping
 from rocdoctor.collect.gpus.records import GpuRecord
 from rocdoctor.collect.gpus.same_answers import SameAnswers
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import nvidia_smi
 from rocdoctor.collect.reading import names_in, read_text
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Gpu
 from rocdoctor.parsers.formats.text import to_int
@@ -50,11 +51,9 @@ class SensorReader:
         view = gpus.from_sysfs(host, self._seen)
         tools = Tools()
         if any(record.vendor == "nvidia" for record in view.records) and "nvidia" not in sleeping(view.records):
-            from rocdoctor.parsers.nvidia.nvidia_smi import parse_nvidia_smi
-
-            answer = host.ask("run nvidia-smi -q -x")
+            answer = host.ask(nvidia_smi.TOOL.live[0])
             if answer.ok:
-                tools.nvidia_smi.append((parse_nvidia_smi(answer.text), answer))
+                tools.add(nvidia_smi.TOOL, answer)
         gpus.add_tools(view, tools)
         found = gpus.build_gpus(view, self._gpus)
         counters: dict[str, Mapping[str, int]] = {}

@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 
 from rocdoctor.collect.gpus.merged import GpuView
-from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.collect.gpus.records import PROSE, GpuRecord
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import lspci, rccl_topo
 from rocdoctor.collect.software.listed_software import COLLECT_ENV
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.lookup import chip_of_device, profiles_by_name
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
@@ -42,7 +43,7 @@ def add_log_of_nccl(host: Host, view: GpuView) -> None:
     if answer is None or log is None or view.records or not (log.hip or log.cuda):
         return
     for gpu in log.gpus if log.world == len(log.gpus) else ():
-        record = GpuRecord("rccl", "amd" if log.hip else "nvidia", bdf=gpu.bdf)
+        record = GpuRecord(rccl_topo.ORIGIN, "amd" if log.hip else "nvidia", bdf=gpu.bdf)
         record.put("bdf", gpu.bdf, answer.question, gpu.line)
         record.put("torch_index", gpu.device, answer.question, gpu.line)
         view.records.append(record)
@@ -72,18 +73,18 @@ def add_cards(host: Host, view: GpuView) -> None:
 
 def add_tree(view: GpuView, tools: Tools) -> None:
     """GPUs of a tree of `lspci -t`, which prints no classes: AMD devices of a number that the driver's table has."""
-    for devices, answer in tools.lspci:
+    for devices, answer in tools.of(lspci.TOOL):
         for device in devices:
             number = re.search(r"AMD/ATI\]? Device ([0-9a-f]{4})\Z", device.name or "")
             if device.class_code is None and number and chip_of_device(number[1]) is not None:
-                record = GpuRecord("lspci", "amd", bdf=device.bdf)
+                record = GpuRecord(lspci.ORIGIN, "amd", bdf=device.bdf)
                 record.put("bdf", device.bdf, answer.question, device.line)
                 record.put("pci_id", f"1002:{number[1]}", answer.question, device.line)
                 view.records.append(record)
 
 
 def _record(card: Statement) -> GpuRecord:
-    record = GpuRecord("prose", card.vendor or "other")
+    record = GpuRecord(PROSE, card.vendor or "other")
     for key, value in (
         ("name", card.value),
         ("gfx", card.gfx),

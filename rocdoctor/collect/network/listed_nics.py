@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import lspci, lstopo, rccl_topo
 from rocdoctor.collect.recorded_outputs import stated
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.model.facts import Nic
@@ -27,11 +28,11 @@ _PORT_STATES = {"1": "down", "2": "init", "3": "armed", "4": "up"}
 
 def from_listings(tools: Tools) -> Iterator[list[Nic]]:
     """The cards of each listing, those that know most of a card first."""
-    for dump, answer in tools.rccl:
+    for dump, answer in tools.of(rccl_topo.TOOL):
         yield [_rccl(nic, answer) for nic in dump.nics if nic.name]
-    for topology, answer in tools.lstopo:
+    for topology, answer in tools.of(lstopo.TOOL):
         yield [nic for device in topology.pci_devices if (nic := _lstopo(device, answer)) is not None]
-    for devices, answer in tools.lspci:
+    for devices, answer in tools.of(lspci.TOOL):
         yield [nic for device in devices if (nic := _lspci(device, answer)) is not None]
 
 

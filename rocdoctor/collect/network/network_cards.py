@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rocdoctor.collect.gpus.tool import Tools
 from rocdoctor.collect.network.listed_nics import from_listings
 from rocdoctor.collect.reading import MAX_PATHS, as_fact, names_in, read_fact, word
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, convert, first_known
 from rocdoctor.model.facts import Nic

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import lstopo, rccl_topo, rocminfo
 from rocdoctor.collect.reading import names_in, read_fact, word
 from rocdoctor.collect.recorded_outputs import cgroup_folders, outputs, stated, tightest
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown, first_known
 from rocdoctor.model.facts import Cpus
@@ -50,32 +51,36 @@ def collect_cpus(host: Host, tools: Tools) -> Cpus:
         model=first_known(
             told(info.model_name, "model_name"),
             *(stated(one.model_name, output, one.lines.get("model_name")) for one, output in lscpus),
-            *(stated(one.cpu_models[0] if one.cpu_models else None, output) for one, output in tools.lstopo),
+            *(stated(one.cpu_models[0] if one.cpu_models else None, output) for one, output in tools.of(lstopo.TOOL)),
             *_rocminfo_models(tools),
         ),
         vendor=first_known(
             told(info.vendor_id, "vendor_id"),
             *(stated(one.vendor_id, output, one.lines.get("vendor_id")) for one, output in lscpus),
-            *(stated(cpu.vendor, output, cpu.line) for dump, output in tools.rccl for cpu in dump.cpus[:1]),
+            *(
+                stated(cpu.vendor, output, cpu.line)
+                for dump, output in tools.of(rccl_topo.TOOL)
+                for cpu in dump.cpus[:1]
+            ),
         ),
         arch=_arch(host, tools, told(info.architecture, "flags"), lscpus),
         packages=first_known(
             _packages(host, numbers),
             told(info.packages, "packages"),
             *(stated(one.sockets, output, one.lines.get("sockets")) for one, output in lscpus),
-            *(stated(None if one.truncated else one.packages, output) for one, output in tools.lstopo),
+            *(stated(None if one.truncated else one.packages, output) for one, output in tools.of(lstopo.TOOL)),
         ),
         cores=first_known(
             _cores(host, numbers),
             told(info.cores, "cores"),
             *(_lscpu_cores(one, output) for one, output in lscpus),
-            *(stated(None if one.truncated else one.cores, output) for one, output in tools.lstopo),
+            *(stated(None if one.truncated else one.cores, output) for one, output in tools.of(lstopo.TOOL)),
         ),
         threads=first_known(
             threads,
             told(info.threads or None, "threads"),
             *(_lscpu_threads(one, output) for one, output in lscpus),
-            *(stated(None if one.truncated else one.pus, output) for one, output in tools.lstopo),
+            *(stated(None if one.truncated else one.pus, output) for one, output in tools.of(lstopo.TOOL)),
         ),
         usable=_usable(host, tools),
         quota=_quota(host),
@@ -182,7 +187,7 @@ def _lscpu_threads(one: Lscpu, answer: Answer) -> Fact[int]:
 def _rocminfo_models(tools: Tools) -> list[Fact[str]]:
     return [
         stated(agent.marketing_name, answer, agent.lines.get("marketing_name", agent.line))
-        for info, answer in tools.rocminfo
+        for info, answer in tools.of(rocminfo.TOOL)
         for agent in info.agents
         if agent.device_type == "CPU"
     ]
@@ -195,8 +200,8 @@ def _arch(host: Host, tools: Tools, told: Fact[str], lscpus: list[tuple[Lscpu, A
         word = answer.text.strip()
         machine = word if arguments == ["-m"] and _MACHINES.match(word) else version.machine if version else None
         facts.append(stated(machine, answer, 1))
-    facts += [stated(one.infos.get("Architecture"), answer) for one, answer in tools.lstopo]
-    facts += [stated(cpu.arch, answer, cpu.line) for dump, answer in tools.rccl for cpu in dump.cpus[:1]]
+    facts += [stated(one.infos.get("Architecture"), answer) for one, answer in tools.of(lstopo.TOOL)]
+    facts += [stated(cpu.arch, answer, cpu.line) for dump, answer in tools.of(rccl_topo.TOOL) for cpu in dump.cpus[:1]]
     best = first_known(*facts)
     if isinstance(best, Unknown) and host.kind == "live":  # an architecture whose /proc/cpuinfo does not tell
         answer = host.ask("run uname -m")
@@ -213,7 +218,7 @@ def _usable(host: Host, tools: Tools) -> Fact[int]:
     if status is not None and allowed:
         return Known(len(allowed), answer.source(status.lines.get("cpus_allowed")))
     facts: list[Fact[int]] = [answer.unknown()]
-    for topology, output in tools.lstopo:
+    for topology, output in tools.of(lstopo.TOOL):
         listed = list_to_set(topology.allowed_cpulist) if topology.allowed_cpulist else None
         facts.append(stated(len(listed) if listed else None, output, topology.lines.get("allowed_cpulist")))
     return first_known(*facts)

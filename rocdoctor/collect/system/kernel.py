@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import amd_smi, lstopo
 from rocdoctor.collect.reading import read_fact, word
 from rocdoctor.collect.recorded_outputs import outputs, stated, sysctl
 from rocdoctor.collect.system import modules
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Fact, Known, Unknown, convert, first_known
 from rocdoctor.model.facts import Kernel, KernelLog
@@ -77,8 +78,8 @@ def _release(host: Host, tools: Tools) -> Fact[str]:
     for answer in (host.ask("read /proc/version"), *(answer for _, answer in outputs(host, "uname"))):
         version = parse_version(answer.text) if answer.ok else None
         facts.append(stated(version.release, answer, version.line) if version else answer.unknown())
-    facts += [stated(topology.infos.get("OSRelease"), answer) for topology, answer in tools.lstopo]
-    for _, answer in tools.amd_smi:
+    facts += [stated(topology.infos.get("OSRelease"), answer) for topology, answer in tools.of(lstopo.TOOL)]
+    for _, answer in tools.of(amd_smi.TOOL):
         match = _SMI_KERNEL.search(answer.text)
         line = answer.text.count("\n", 0, match.start()) + 1 if match else None
         facts.append(stated(match.group(1) if match else None, answer, line))

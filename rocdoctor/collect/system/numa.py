@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import lstopo, rccl_topo
 from rocdoctor.collect.reading import as_fact, names_in
 from rocdoctor.collect.recorded_outputs import outputs, stated
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown, first_known
 from rocdoctor.model.facts import NumaNode
@@ -87,7 +88,7 @@ def _memory(answer: Answer) -> Fact[int]:
 
 def _from_listings(host: Host, tools: Tools) -> list[NumaNode]:
     found: list[NumaNode] = []
-    for topology, answer in tools.lstopo:
+    for topology, answer in tools.of(lstopo.TOOL):
         found += _from_lstopo(topology, answer.question)
     for _, answer in outputs(host, "numactl"):
         for node in parse_numactl_hardware(answer.text):
@@ -95,7 +96,7 @@ def _from_listings(host: Host, tools: Tools) -> list[NumaNode]:
     for _, answer in outputs(host, "lscpu"):
         for number, cpulist in parse_lscpu(answer.text).numa_cpulists.items():
             found.append(_node(answer.question, None, number, cpulist, None, None))
-    for dump, answer in tools.rccl:
+    for dump, answer in tools.of(rccl_topo.TOOL):
         for cpu in dump.cpus:
             if cpu.numa_node is not None and cpu.numa_node >= 0:
                 found.append(_node(answer.question, cpu.line, cpu.numa_node, cpu.cpulist, None, None))

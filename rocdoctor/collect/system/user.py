@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import rocminfo
 from rocdoctor.collect.recorded_outputs import outputs, stated
 from rocdoctor.collect.system.udev import collect_udev
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown
 from rocdoctor.model.facts import DeviceNode, Environment, UdevRecord, User, Variable
@@ -219,7 +220,7 @@ def _from_rocminfo(node: DeviceNode, tools: Tools) -> DeviceNode:
     """/dev/kfd as rocminfo met it, where the node itself is not in the evidence."""
     if isinstance(node.access, Known) or isinstance(node.exists, Known):
         return node
-    for info, answer in tools.rocminfo:
+    for info, answer in tools.of(rocminfo.TOOL):
         source = Answer(answer.question, "ok").source(info.lines.get("kfd_error"))
         error = (info.kfd_error or "").lower()
         if "permission denied" in error:

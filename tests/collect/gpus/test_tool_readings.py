@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.collect.gpus import amd_tools, nvidia
+from rocdoctor.collect.gpus import amd_tools, drivers
 from rocdoctor.collect.gpus.records import GpuRecord
+from rocdoctor.collect.gpus.tools import amd_smi, nvidia_smi
 from rocdoctor.model.evidence import Known, Source
 from rocdoctor.model.facts import Gpu
 from rocdoctor.parsers.amd.amd_smi_fields import FIELDS as AMD_SMI
@@ -18,7 +19,7 @@ from rocdoctor.parsers.nvidia.nvidia_fields import FIELDS as NVIDIA
 
 _FACTS = {one.name for one in fields(Gpu)}
 _NAMES = {
-    "nvidia-smi": ({name for name, _, _ in NVIDIA}, nvidia),
+    "nvidia-smi": ({name for name, _, _ in NVIDIA}, nvidia_smi),
     "amd-smi": (set(AMD_SMI), amd_tools),
     "rocm-smi": ({name for name, _ in ROCM_SMI.values()}, amd_tools),
 }
@@ -28,10 +29,10 @@ _NAMES = {
 def test_every_name_is_that_of_a_fact_or_is_read_by_name(tool: str) -> None:
     names, reader = _NAMES[tool]
     text = Path(reader.__file__ or "").read_text(encoding="utf-8")
-    drivers = Path(reader.__file__ or "").with_name("drivers.py").read_text(encoding="utf-8")
+    shared = Path(drivers.__file__ or "").read_text(encoding="utf-8")
     made = {name for name in names if name.partition(".")[0] not in _FACTS}
     parts = {name.replace("single", "{kind}").replace("double", "{kind}") for name in made}
-    assert not [name for name in parts if f'"{name}"' not in text + drivers]
+    assert not [name for name in parts if f'"{name}"' not in text + shared]
     assert len(names - made) > 15
 
 
@@ -41,7 +42,7 @@ def test_a_record_takes_facts_with_their_lines_and_leaves_the_rest() -> None:
     gpu.put("power.now_w", 12.5, 11)
     gpu.put("temps_c", {"edge": 40.0}, 12)
     gpu.put("vram_bytes", 5, 99)
-    record = GpuRecord("amd-smi", "amd")
+    record = GpuRecord(amd_smi.ORIGIN, "amd")
     record.take(gpu, "run amd-smi static")
     source = "run amd-smi static"
     assert record.facts == {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rocdoctor.collect.gpus.tool import Tools
+from rocdoctor.collect.gpus.tools import rccl_topo
 from rocdoctor.collect.network.network_cards import collect_network
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer
 from rocdoctor.model.evidence import Known, Unknown
-from rocdoctor.parsers.listings.rccl_topo import parse_rccl_topo
 from tests.collect.hosts import excerpt, tools, whole
 
 _IB, _NET = "/sys/class/infiniband", "/sys/class/net"
@@ -89,7 +89,8 @@ def test_two_ports_are_two_entries() -> None:
 
 
 def test_listings_add_only_cards_that_are_not_there_yet() -> None:
-    dump = Tools(rccl=[(parse_rccl_topo(_DUMP), Answer("read topo.xml", "ok", _DUMP.encode()))])
+    dump = Tools()
+    dump.add(rccl_topo.TOOL, Answer("read topo.xml", "ok", _DUMP.encode()))
     alone = collect_network(excerpt({}), dump)
     assert [(nic.name, nic.kind) for nic in alone] == [("mlx5_0", "infiniband"), ("mlx5_1", "roce")]
     assert isinstance(alone[1].speed_gbit_s, Known) and alone[1].speed_gbit_s.value == 100
@@ -101,7 +102,8 @@ def test_listings_add_only_cards_that_are_not_there_yet() -> None:
 
 def test_cards_without_an_address_are_not_counted_twice() -> None:
     tree = {question: text for question, text in _TREE.items() if not question.startswith("link")}
-    dump = Tools(rccl=[(parse_rccl_topo(_DUMP), Answer("read topo.xml", "ok", _DUMP.encode()))])
+    dump = Tools()
+    dump.add(rccl_topo.TOOL, Answer("read topo.xml", "ok", _DUMP.encode()))
     assert [nic.name for nic in collect_network(excerpt(tree), dump)] == ["mlx5_0"]
 
 

@@ -138,7 +138,8 @@ def test_bridges_that_point_at_each_other_end() -> None:
 
 
 def test_bridges_are_looked_at_once_for_a_whole_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocdoctor.collect.gpus.listings import lspci_records
+    from rocdoctor.collect.gpus.tools import lspci
+    from rocdoctor.host.base import Answer
 
     bridge = "{0:02x}:00.0 PCI bridge: x y\n\tBus: primary={0:02x}, secondary={1:02x}, subordinate=50, sec-latency=0\n"
     gpu = "{:02x}:{:02x}.{} 3D controller: NVIDIA Corporation Device 2330\n"
@@ -153,7 +154,7 @@ def test_bridges_are_looked_at_once_for_a_whole_listing(monkeypatch: pytest.Monk
         return plain(one)
 
     monkeypatch.setattr(LspciDevice, "bus", property(counted))
-    records, _ = lspci_records(devices, "run lspci")
+    records = lspci.TOOL.records(devices, Answer("run lspci", "ok", text.encode()))
     assert len(records) == 400
     hops: list[Any] = [one.facts["pcie.hops"] for one in records]
     assert {len(one.value) for one in hops} == {8}
