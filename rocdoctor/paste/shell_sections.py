@@ -10,90 +10,22 @@ from functools import lru_cache
 from rocdoctor.host.base import run
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.paste.clean_text import Clean
+from rocdoctor.paste.output_kinds import KINDS
 
-# Programs whose output is read as evidence; the rest of a transcript is searched for what it looks like.
-PROGRAMS = frozenset(
-    {
-        "rocminfo",
-        "rocm-smi",
-        "amd-smi",
-        "nvidia-smi",
-        "lspci",
-        "dmesg",
-        "journalctl",
-        "env",
-        "printenv",
-        "uname",
-        "lscpu",
-        "pip",
-        "pip3",
-        "conda",
-        "mamba",
-        "uv",
-        "id",
-        "groups",
-        "ls",
-        "dkms",
-        "modinfo",
-        "docker",
-        "podman",
-        "df",
-        "ulimit",
-        "ip",
-        "ibstat",
-        "lsmod",
-        "cat",
-        "lsb_release",
-        "systemd-detect-virt",
-        "mokutil",
-        "numactl",
-        "sysctl",
-        "dpkg",
-        "rpm",
-        "free",
-        "lstopo",
-        "ibv_devinfo",
-        "grep",
-        "egrep",
-        "echo",
-        "tail",
-        "head",
-        "hostnamectl",
-        "sudo",
-        "python",
-        "python3",
-        "export",
-        "hipconfig",
-        "nvcc",
-        "set",
-        "unset",
-        "setenv",
-        "apt",
-        "module",
-        "source",
-        "cd",
-        "getent",
-        "hostname",
-        "torchrun",
-        "make",
-        "systemctl",
-        "which",
-        "sinfo",
-        "scontrol",
-        "rocm_agent_enumerator",
-        "clinfo",
-        "vulkaninfo",
-        "stat",
-        "ldd",
-        "strings",
-        "watch",
-        "time",
-        "nix",
-        "srun",
-        "mpirun",
-        "./",
-    }
+# Programs whose output is read as evidence: those that a row of output_kinds.py recognises by its looks as well ...
+_OF_KINDS = frozenset(one.question.split()[1] for one in KINDS if one.question.startswith("run "))
+# ... and those that only their command tells. The rest of a transcript is searched for what it looks like.
+_BY_COMMAND = frozenset(
+    ("journalctl", "groups", "systemd-detect-virt", "mokutil", "numactl", "sysctl", "dpkg", "ibv_devinfo")
 )
+_BETWEEN = (
+    "env printenv pip3 mamba uv docker podman cat rpm free lstopo grep egrep echo tail head "
+    "hostnamectl sudo python3 export hipconfig nvcc set unset setenv apt module source cd getent "
+    "hostname torchrun make systemctl which rocm_agent_enumerator clinfo vulkaninfo stat ldd strings "
+    "watch time nix srun mpirun ./"
+)
+# What may stand behind a "#" as a command of root.
+PROGRAMS = _OF_KINDS | _BY_COMMAND | frozenset(_BETWEEN.split())
 
 _PROMPT = regex(
     r"\s{0,12}(?:\([\w. -]{1,40}\) ?){0,2}"
@@ -331,28 +263,8 @@ def question_of(command: str) -> str | None:
         return "run dkms status" if rest[:1] == ["status"] else None
     if program == "ulimit":
         return "run ulimit -a"
-    if program in (
-        "rocminfo",
-        "rocm-smi",
-        "amd-smi",
-        "nvidia-smi",
-        "lspci",
-        "journalctl",
-        "uname",
-        "lscpu",
-        "id",
-        "groups",
-        "modinfo",
-        "df",
-        "ibstat",
-        "lsmod",
-        "lsb_release",
-        "systemd-detect-virt",
-        "mokutil",
-        "numactl",
-        "sysctl",
-        "dpkg",
-        "ibv_devinfo",
-    ):
+    if program in ("conda", "mamba", "python", "python3"):
+        return None
+    if program in _OF_KINDS or program in _BY_COMMAND:
         return run(program, *rest)
     return None
