@@ -1,4 +1,4 @@
-"""``python tools/new.py KIND NAME``: what a new check, parser, command ... begins with, and its first test.
+"""``python tools/new.py KIND NAME``: what a new check, parser, tool, command ... begins with, and its first test.
 
 That test fails until the work is done: its TODOs are the list of what to write. Nothing is overwritten; rows that the
 new thing needs in a table are added there. Needs the standard library alone.
@@ -23,6 +23,15 @@ SKELETONS = Path(__file__).with_name("skeletons")
 _LINE = r"\s{0,12}TODO \S"
 
 
+# What a fact can belong to: fields of Machine with their records.
+_RECORDS = {"kernel": "Kernel", "later": "Later", "os": "OperatingSystem", "memory": "Memory", "user": "User"}
+# The fact that the first test of an output looks at.
+_FACTS = {
+    "parser": 'collect(open_text(PASTED, "a test")).kernel.release  # TODO: the fact that it tells',
+    "tool": 'collect(open_text(PASTED, "a test")).gpus[0].name',
+}
+
+
 class Refused(Exception):
     """Why nothing was written."""
 
@@ -43,7 +52,7 @@ class Kind:
 
     In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class; ``$hint`` and
     ``$line``, both in quotes, tell how an output is known in pasted text, ``$until`` where it ends. ``tests``: those
-    that look at all things of this kind, beside its own.
+    that look at all things of this kind, beside its own; ``$record``, ``$Record`` and ``$table`` say where it belongs.
     """
 
     about: str
@@ -51,8 +60,35 @@ class Kind:
     rows: tuple[Row, ...] = ()
     next: tuple[str, ...] = ()
     tests: str = ""
+    own: str = ""  # the test that fails, where it is none of the files
     name: str = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
 
+
+_MESSAGE = """\
+- kind: $title
+  means: 'TODO: what it means, in one sentence.'
+  source: 'TODO: owner/repository, path and day of the line that prints it, and the day that you read it'
+  verified: false
+  texts:
+  - find: 'TODO $title'
+    match: 'TODO $title of (?P<what>\\S{1,40})'
+    example: 'TODO $title of x'
+  says:
+  - cause: TODO
+    confidence: possible
+    text: 'TODO: what it points to, with its values ({what}).'
+    fix: 'TODO: what to do'
+    command: 'TODO'
+  ask:
+  - command: 'TODO'
+    why: 'TODO: what tells its causes apart'
+"""
+_OUTPUT = Row(
+    "rocdoctor/paste/output_kinds.py",
+    "KINDS: tuple[OutputKind, ...] = (",
+    "\n)",
+    '\n    OutputKind(\n        "run $command",\n        ($hint,),\n        regex(r$line),$until\n    ),',
+)
 
 KINDS: Mapping[str, Kind] = {
     "check": Kind(
@@ -64,20 +100,45 @@ KINDS: Mapping[str, Kind] = {
     "parser": Kind(
         "the output of a program, or a file, as values",
         {"parser": "rocdoctor/parsers/$room/$name.py", "parser_test": "tests/parsers/$room/test_$name.py"},
+        (_OUTPUT,),
+        ("in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values",),
+        "tests/paste tests/patterns tests/parsers/test_every_parser.py tests/collect",
+    ),
+    "tool": Kind(
+        "a program that tells of single GPUs: its parser, and its values joined with what others say of the same GPU",
+        {
+            "parser": "rocdoctor/parsers/$room/$name.py",
+            "tool": "rocdoctor/collect/gpus/tools/$name.py",
+            "parser_test": "tests/parsers/$room/test_$name.py",
+        },
+        (_OUTPUT,),
+        tests="tests/paste tests/patterns tests/parsers/test_every_parser.py tests/collect",
+    ),
+    "fact": Kind(
+        "a field of a record of the machine",
+        {"fact_test": "tests/collect/test_$name.py"},
         (
             Row(
-                "rocdoctor/paste/output_kinds.py",
-                "KINDS: tuple[OutputKind, ...] = (",
-                "\n)",
-                '\n    OutputKind(\n        "run $command",\n        ($hint,),\n        regex(r$line),$until\n    ),',
+                "rocdoctor/model/facts/system.py",
+                "class $Record:\n",
+                "\n\n\n",
+                "\n    $name: Fact[str] = NOT_ASKED  # TODO",
             ),
         ),
         (
-            "in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values "
-            "(four modules where it tells of single GPUs: CONTRIBUTING.md)",
-            "rocdoctor/paste/shell_sections.py: its program in PROGRAMS and question_of, to be known by its prompt too",
+            "in rocdoctor/collect/, the module of its record: ask for it, and give it its source",
+            "what reads it: a check, a plan, or the summary of the machine",
+            ".venv/bin/pytest -n0 --update-golden tests/golden, if a recorded machine tells it; look at all of it",
         ),
-        "tests/paste tests/patterns tests/parsers/test_every_parser.py tests/collect",
+        "tests/collect tests/golden",
+    ),
+    "message": Kind(
+        "a message of a program that the reader of reports should know",
+        {"healthy": "tests/texts/healthy/$name.txt"},
+        (Row("rocdoctor/knowledge/tables/messages_$table.yaml", "messages:\n", "", _MESSAGE),),
+        ("docs/threads_read.txt: the public threads that you learned it from",),
+        "tests/patterns tests/whole/test_healthy_texts.py",
+        own="tests/knowledge/test_message_answers.py",
     ),
     "command": Kind(
         "what stands behind rocdoctor",
@@ -186,12 +247,16 @@ def planned(
     hint: str = "TODO",
     line: str = _LINE,
     block: bool = False,
+    table: str = "program_lines",
+    record: str = "kernel",
 ) -> tuple[dict[Path, str], list[str]]:
     """(text by path of all files that are written or changed, what to do next); raises Refused."""
     of = KINDS[kind]
     plain = name.replace("-", "_")
     if not re.fullmatch(of.name, plain) or keyword.iskeyword(plain):
         raise Refused(f"'{name}' is no name for a {kind}: lower case, a letter first{_parts(of)}")
+    if not re.fullmatch(r"[a-z_]+", table):
+        raise Refused(f"'{table}' is no table of messages")
     if not re.fullmatch(r"[a-z]+", room):
         raise Refused(f"'{room}' is no folder below rocdoctor/parsers")
     if not re.fullmatch(r"[\w./ -]*", command, re.ASCII):
@@ -206,10 +271,15 @@ def planned(
         "Class": "".join(map(str.capitalize, plain.split("_"))),
         "room": room,
         "command": command or plain.replace("_", "-"),
+        "program": (command or plain.replace("_", "-")).split()[0].rsplit("/", 1)[-1],
+        "fact": _FACTS.get(kind, ""),
         "hint": _quoted(hint),
         "line": _quoted(line),
         "until": "\n        until=_NEVER,\n        before=1," if block else "",
         "key": _next_key(),
+        "table": table,
+        "record": record,
+        "Record": _RECORDS[record],
     }
     texts: dict[Path, str] = {}
     for skeleton, where in of.files.items():
@@ -220,10 +290,13 @@ def planned(
             raise Refused(f"there is no folder {path.parent.relative_to(ROOT)}")
         texts[path] = Template((SKELETONS / f"{skeleton}.txt").read_text(encoding="utf-8")).substitute(words)
     for row in of.rows:
-        path = ROOT / row.path
+        path = ROOT / Template(row.path).substitute(words)
+        if not path.is_file():
+            raise Refused(f"there is no {path.relative_to(ROOT)}")
         texts[path] = _with_row(texts.get(path, path.read_text(encoding="utf-8")), row, words)
-    test = next(path for skeleton, path in zip(of.files, texts, strict=False) if skeleton.endswith("_test"))
-    todo = f".venv/bin/pytest -n0 {test.relative_to(ROOT)}: it fails; its TODOs and those of the code say what to write"
+    made = [path for skeleton, path in zip(of.files, texts, strict=False) if skeleton.endswith("_test")]
+    test = of.own or made[0].relative_to(ROOT)
+    todo = f".venv/bin/pytest -n0 {test}: it fails; its TODOs and those of the code say what to write"
     steps = [todo, *(Template(one).substitute(words) for one in of.next)]
     if kind == "check" and (lost := _without_area(words["title"])):
         steps.append(lost)
@@ -263,14 +336,14 @@ def _next_key() -> str:
 
 
 def _with_row(text: str, row: Row, words: Mapping[str, str]) -> str:
-    added = Template(row.text).substitute(words)
-    if text.count(row.start) != 1:
-        raise Refused(f"{row.path} has no single '{row.start}': this tool must learn where the row goes now")
+    added, start = Template(row.text).substitute(words), Template(row.start).substitute(words)
+    if text.count(start) != 1:
+        raise Refused(f"{row.path} has no single '{start}': this tool must learn where the row goes now")
     if not row.end:
         return text + added
-    at = text.find(row.end, text.index(row.start) + len(row.start))
+    at = text.find(row.end, text.index(start) + len(start))
     if at < 0:
-        raise Refused(f"{row.path}: nothing ends what begins with '{row.start}'")
+        raise Refused(f"{row.path}: nothing ends what begins with '{start}'")
     return text[:at] + added + text[at:]
 
 
@@ -279,22 +352,30 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tools/new.py", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("kind", choices=KINDS, help="; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items()))
     parser.add_argument("name", metavar="NAME", help="pcie-link-narrow or pcie_link_narrow")
-    parser.add_argument("--room", default="listings", help="of a parser: the folder below rocdoctor/parsers (listings)")
-    parser.add_argument("--command", default="", help="of a parser: the command whose output it reads (its name)")
-    parser.add_argument("--hint", default="TODO", help="of a parser: a word that stands in each such output")
     parser.add_argument(
-        "--line", default=_LINE, help="of a parser: an expression for a line of the output, from its start"
+        "--room", default="listings", help="of a parser or tool: the folder below rocdoctor/parsers (listings)"
+    )
+    parser.add_argument(
+        "--command", default="", help="of a parser or tool: the command whose output it reads (its name)"
+    )
+    parser.add_argument("--hint", default="TODO", help="of a parser or tool: a word that stands in each such output")
+    parser.add_argument(
+        "--line", default=_LINE, help="of a parser or tool: an expression for a line of the output, from its start"
     )
     parser.add_argument(
         "--block",
         action="store_true",
-        help="of a parser: what follows such a line belongs to it, however it looks, and a bracket right above it",
+        help="of a parser or tool: what follows such a line belongs to it, however it looks, and a bracket above",
     )
+    parser.add_argument(
+        "--table",
+        default="program_lines",
+        help="of a message: that of its program, messages_TABLE.yaml (program_lines)",
+    )
+    parser.add_argument("--record", default="kernel", choices=_RECORDS, help="of a fact: whose it is (kernel)")
     options = parser.parse_args(arguments)
     try:
-        texts, steps = planned(
-            options.kind, options.name, options.room, options.command, options.hint, options.line, options.block
-        )
+        texts, steps = planned(**vars(options))
     except Refused as why:
         print(f"tools/new.py: {why}", file=sys.stderr)
         return 2

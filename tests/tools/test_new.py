@@ -16,12 +16,18 @@ from tests.kit import ROOT
 KINDS = {
     "check": (["check", "made-for-a-test"], 2, set[str]()),
     "parser": (["parser", "made_up", "--room", "system", "--command", "made up"], 3, {"output_kinds.py"}),
+    "tool": (["tool", "made_gpus", "--command", "made-gpus list"], 4, {"output_kinds.py"}),
+    "fact": (["fact", "made_fact", "--record", "memory"], 2, {"system.py"}),
+    "message": (["message", "made-message", "--table", "rccl"], 2, {"messages_rccl.yaml"}),
     "command": (["command", "madeup"], 3, {"__init__.py"}),
     "mode": (["mode", "made-up-average"], 2, set[str]()),
     "target": (["target", "madeup"], 3, {"__init__.py"}),
     "format": (["format", "madeup"], 4, {"options.py", "check.py"}),
     "screen": (["screen", "madeup"], 7, {"areas.py", "pyproject.toml", "screens.md"}),
 }
+# Section of CONTRIBUTING.md -> kind, and how many files its table names: lists beside them follow from these files.
+RECIPES = {"A check": ("check", 2), "A parser": ("parser", 4), "A smoke mode": ("mode", 2)}
+RECIPES["A tool that tells of single GPUs"] = ("tool", 4)
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
 
 
@@ -57,6 +63,28 @@ def test_a_new_thing_touches_few_files(kind: str, made: tuple[Path, dict[str, li
     assert before == changed
 
 
+@pytest.mark.parametrize("section", RECIPES)
+def test_a_recipe_names_all_files(section: str, made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, touched = made
+    kind, count = RECIPES[section]
+    text = (
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition(f"### {section}\n")[2].partition("\n### ")[0]
+    )
+    named = re.findall(r"^\| (?:`([^`]+)`|the module .+?) \|", text, re.MULTILINE)
+    assert len(named) == count
+    name = next(path.stem for path in touched[kind] if path.parts[len(where.parts)] != "tests")
+    names = {one.replace("NAME", name).replace("/ROOM/", "/*/") for one in named}
+    missing = [path for path in touched[kind] if not any(path.relative_to(where).match(one) for one in names if one)]
+    assert not missing and len([one for one in names if not one]) == count - len(touched[kind])
+
+
+def test_what_a_tool_tells_of_gpus_are_facts_without_another_file(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    text = "$ made-gpus list\nTODO first\nTODO second\n"
+    asked = "from rocdoctor.collect import collect; from rocdoctor.paste import open_text; "
+    shown = f"print([one.name.value for one in collect(open_text({text!r}, 'x')).gpus])"
+    assert _run(made[0], "-c", asked + shown).stdout.strip() == "['first', 'second']"
+
+
 def test_what_was_written_is_in_order(made: tuple[Path, dict[str, list[Path]]]) -> None:
     where, touched = made
     python = [str(path) for paths in touched.values() for path in paths if path.suffix == ".py"]
@@ -77,7 +105,7 @@ def test_what_was_written_has_types_and_keeps_the_layers(made: tuple[Path, dict[
 
 @pytest.mark.parametrize(
     "kinds",
-    [("check", "parser"), pytest.param(tuple(KINDS), marks=pytest.mark.heavy)],  # others start ranks and screens
+    [("check", "tool", "fact"), pytest.param(tuple(KINDS), marks=pytest.mark.heavy)],  # others start ranks and screens
     ids=["quick", "all"],
 )
 def test_each_first_test_runs_and_is_still_to_be_met(
@@ -85,8 +113,9 @@ def test_each_first_test_runs_and_is_still_to_be_met(
 ) -> None:
     where, touched = made
     tests = [path for kind in kinds for path in touched[kind] if path.name.startswith("test_")]
-    assert len(tests) == len(kinds)
     names = [str(path.relative_to(where)) for path in tests]
+    names += ["tests/knowledge/test_message_answers.py"] if "message" in kinds else []
+    assert len(names) == len(kinds)
     done = _run(where, "-m", "pytest", "-n0", "-q", "-rA", "-p", "no:cacheprovider", *names)
     results = re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED) (\S+?)(?:::|$| )", done.stdout, re.MULTILINE)
     for name in names:
