@@ -28,7 +28,7 @@ _END_S = 1.0
 # The same where the child has told its status: nothing but its end is to come.
 _GO_S = 0.3
 _LOOK_S = 0.1
-# After a request to stop: asked again, since an interrupt may fall where Python drops it; then ended for certain.
+# After a request to stop: the same again, since an interrupt may fall where Python drops it; then ended for certain.
 _AGAIN_S = 5.0
 _KILL_S = 20.0
 # How long processes that a tool left behind are looked for.
@@ -162,6 +162,7 @@ def adopt() -> None:
 def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
     """The child's exit status, or minus the signal that ended it. Passes requests to stop on."""
     asked: float | None = None
+    first = signal.SIGTERM.value  # what was asked with
     again = False
     code: int | None = None
     delivered = False  # or guessed, of a child that is a zombie: one that a signal has just ended is one as well
@@ -188,7 +189,8 @@ def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
             got = None
             time.sleep(0.01)
         if got is not None and got.si_signo != signal.SIGCHLD:
-            asked = asked or time.monotonic()
+            if asked is None:
+                asked, first = time.monotonic(), got.si_signo
             if got.si_code <= 0:  # of a process; the terminal's has reached the child too
                 _send(child, got.si_signo)
         if asked is not None and code is None:
@@ -197,7 +199,7 @@ def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
                 _send(child, signal.SIGKILL)
             elif since > _AGAIN_S and not again:
                 again = True
-                _send(child, signal.SIGTERM)
+                _send(child, first)
 
 
 def _delivered(status: int) -> int | None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,6 +54,25 @@ def test_a_child_that_dies_between_looks_has_its_own_status(monkeypatch: pytest.
         assert command_child._wait(child, status, {signal.SIGCHLD}) == -signal.SIGKILL
     finally:
         os.close(status)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_request_that_was_lost_is_made_again_as_it_was(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Else whoever interrupts a loaded machine gets the status of a request to terminate."""
+    sent: list[int] = []
+    got = iter([SimpleNamespace(si_signo=number, si_code=0x80)])  # the terminal's, which the child lost
+    monkeypatch.setattr(command_child, "_AGAIN_S", -1.0)
+    monkeypatch.setattr(signal, "sigtimedwait", lambda *_: next(got, None))
+    monkeypatch.setattr(os, "waitpid", lambda *_: (7, (128 + sent[0]) << 8) if sent else (0, 0))
+    monkeypatch.setattr(command_child, "_only_threads_left", lambda _: False)
+    monkeypatch.setattr(command_child, "_send", lambda _, one: sent.append(one))
+    status, said = os.pipe()
+    try:
+        assert command_child._wait(7, status, {signal.SIGINT, signal.SIGHUP}) == 128 + number
+    finally:
+        os.close(status)
+        os.close(said)
+    assert sent == [number]
 
 
 _INTERRUPTED_EARLY = """
