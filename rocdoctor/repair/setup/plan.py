@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from rocdoctor.knowledge.load import Kind
 from rocdoctor.model.finding import Effective, Evidence, Safety
@@ -60,21 +60,7 @@ Layer = Literal[
     "cluster",
     "prove",
 ]
-LAYERS: tuple[Layer, ...] = (
-    "clean",
-    "firmware",
-    "kernel",
-    "driver",
-    "access",
-    "rocm",
-    "limits",
-    "python",
-    "torch",
-    "companions",
-    "container",
-    "cluster",
-    "prove",
-)
+LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 
 @dataclass(frozen=True, slots=True)
