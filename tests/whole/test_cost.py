@@ -127,10 +127,10 @@ def test_records_find_their_device_without_a_look_at_all_others(monkeypatch: pyt
     monkeypatch.setattr(records, "_same_device", counted)
     made = [
         GpuRecord(source, "amd", bdf=f"0000:{number:02x}:00.0", kfd_node=number)
-        for source in (records.SYSFS, records.KFD, rocm_smi.ORIGIN)
+        for source in (records.SYSFS, records.KFD, rocm_smi.SOURCE)
         for number in range(200)
     ]
-    made += [GpuRecord(amd_smi.ORIGIN, "amd", kfd_node=number) for number in range(200)]
+    made += [GpuRecord(amd_smi.SOURCE, "amd", kfd_node=number) for number in range(200)]
     devices = join(made)
     assert [len(one.records) for one in devices] == [4] * 200
     assert looks < 4 * len(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import told
 from rocdoctor.host.base import Answer
 from rocdoctor.model.evidence import Fact, Known, Source
@@ -66,13 +66,13 @@ def cut_json(complete: bool | None, answer: Answer) -> list[ToolFailure]:
 
 
 def smi_records(
-    gpus: Sequence[GpuReading], origin: Origin, question: str
+    gpus: Sequence[GpuReading], source: RecordSource, question: str
 ) -> Iterator[tuple[GpuRecord, list[GpuReading]]]:
     """Each device with its partitions, as the tool lists them."""
     for members in groups([(gpu.get("bdf"), gpu.get("unique_id"), gpu) for gpu in gpus]):
         gpu = members[0]
         record = GpuRecord(
-            origin,
+            source,
             "amd",
             bdf=gpu.get("bdf"),
             unique_id=number(gpu.get("unique_id")),

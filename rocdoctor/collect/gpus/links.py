@@ -106,8 +106,8 @@ def _from_smi(table: _Table, devices: Sequence[Device], tools: Tools) -> None:
         if record.position is not None
     }
     for origin, outputs in (
-        (rocm_smi.ORIGIN, tools.of(rocm_smi.TOOL)),
-        (amd_smi.ORIGIN, tools.of(amd_smi.TOOL)),
+        (rocm_smi.SOURCE, tools.of(rocm_smi.TOOL)),
+        (amd_smi.SOURCE, tools.of(amd_smi.TOOL)),
     ):
         for output, answer in outputs:
             for link in output.links:

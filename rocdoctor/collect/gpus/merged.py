@@ -12,7 +12,7 @@ from typing import Any
 
 from rocdoctor.collect.gpus import kfd, nvidia, pci
 from rocdoctor.collect.gpus.links import gpu_links
-from rocdoctor.collect.gpus.records import DMESG, Device, GpuRecord, Origin, disagreements, join, unknown_or
+from rocdoctor.collect.gpus.records import DMESG, Device, GpuRecord, RecordSource, disagreements, join, unknown_or
 from rocdoctor.collect.gpus.same_answers import SameAnswers
 from rocdoctor.collect.gpus.tool import Tools
 from rocdoctor.collect.tool_outputs import all_tools
@@ -188,7 +188,7 @@ def build_gpus(view: GpuView, seen: dict[int, tuple[list[GpuRecord], Gpu]]) -> t
 
 def _bounded(view: GpuView) -> list[Device]:
     """The devices of all records, as many as a machine can have; that there are more makes the list incomplete."""
-    counts: Counter[Origin] = Counter()
+    counts: Counter[RecordSource] = Counter()
     kept: list[GpuRecord] = []
     for record in view.records:
         counts[record.source] += 1

@@ -2,7 +2,7 @@
 
 A record names its device by whatever the source prints: a PCI address, a KFD node, a unique id, a DRM card, or only its
 place in a list. Records are joined where these names meet. Of each fact the best source counts (the order of
-their ``Origin``); what other sources say differently is kept as a disagreement.
+their ``RecordSource``); what other sources say differently is kept as a disagreement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FACTS = frozenset(one.name for one in fields(Gpu))
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Origin:
+class RecordSource:
     """Where a record comes from: of two that tell the same fact, the one of the lower ``rank`` is believed.
 
     Below 100 the kernel's own files, then tools that ask the driver, from 200 listings and dumps, from 300 texts about
@@ -34,9 +34,9 @@ class Origin:
     compared: bool = True
 
 
-SYSFS, DRM, KFD = Origin(10, "sysfs"), Origin(20, "drm"), Origin(30, "kfd")
-DMESG = Origin(310, "dmesg", compared=False)
-PROSE = Origin(320, "prose", compared=False)
+SYSFS, DRM, KFD = RecordSource(10, "sysfs"), RecordSource(20, "drm"), RecordSource(30, "kfd")
+DMESG = RecordSource(310, "dmesg", compared=False)
+PROSE = RecordSource(320, "prose", compared=False)
 
 # Facts whose values legitimately differ between sources and moments: no disagreement is reported for them.
 _VOLATILE = (
@@ -70,7 +70,7 @@ _VOLATILE = (
 class GpuRecord:
     """What one source says of one GPU. ``facts`` are keyed by the field names of ``Gpu`` (dots reach inside)."""
 
-    source: Origin
+    source: RecordSource
     vendor: str
     bdf: str | None = None
     unique_id: int | None = None
@@ -201,7 +201,7 @@ def _place_nameless(devices: list[Device], records: list[GpuRecord]) -> None:
 
     Which of several equal ones is which is not known then, so only values that all of them share are attached.
     """
-    by_source: dict[tuple[Origin, str], list[GpuRecord]] = {}
+    by_source: dict[tuple[RecordSource, str], list[GpuRecord]] = {}
     for record in records:
         by_source.setdefault((record.source, record.vendor), []).append(record)
     for (_, vendor), members in sorted(by_source.items(), key=lambda item: item[0][0].rank):

@@ -43,7 +43,7 @@ def add_log_of_nccl(host: Host, view: GpuView) -> None:
     if answer is None or log is None or view.records or not (log.hip or log.cuda):
         return
     for gpu in log.gpus if log.world == len(log.gpus) else ():
-        record = GpuRecord(rccl_topo.ORIGIN, "amd" if log.hip else "nvidia", bdf=gpu.bdf)
+        record = GpuRecord(rccl_topo.SOURCE, "amd" if log.hip else "nvidia", bdf=gpu.bdf)
         record.put("bdf", gpu.bdf, answer.question, gpu.line)
         record.put("torch_index", gpu.device, answer.question, gpu.line)
         view.records.append(record)
@@ -77,7 +77,7 @@ def add_tree(view: GpuView, tools: Tools) -> None:
         for device in devices:
             number = re.search(r"AMD/ATI\]? Device ([0-9a-f]{4})\Z", device.name or "")
             if device.class_code is None and number and chip_of_device(number[1]) is not None:
-                record = GpuRecord(lspci.ORIGIN, "amd", bdf=device.bdf)
+                record = GpuRecord(lspci.SOURCE, "amd", bdf=device.bdf)
                 record.put("bdf", device.bdf, answer.question, device.line)
                 record.put("pci_id", f"1002:{number[1]}", answer.question, device.line)
                 view.records.append(record)

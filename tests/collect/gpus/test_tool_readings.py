@@ -42,7 +42,7 @@ def test_a_record_takes_facts_with_their_lines_and_leaves_the_rest() -> None:
     gpu.put("power.now_w", 12.5, 11)
     gpu.put("temps_c", {"edge": 40.0}, 12)
     gpu.put("vram_bytes", 5, 99)
-    record = GpuRecord(amd_smi.ORIGIN, "amd")
+    record = GpuRecord(amd_smi.SOURCE, "amd")
     record.take(gpu, "run amd-smi static")
     source = "run amd-smi static"
     assert record.facts == {

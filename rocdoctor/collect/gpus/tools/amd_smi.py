@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.gpus.amd_tools import cut_json, smi_records
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool, told
 from rocdoctor.host.base import Answer
 from rocdoctor.model.facts import GpuProcess, ToolFailure
@@ -13,7 +13,7 @@ from rocdoctor.model.facts import GpuProcess, ToolFailure
 if TYPE_CHECKING:
     from rocdoctor.parsers.amd.amd_smi import AmdSmi
 
-ORIGIN = Origin(150, "amd-smi")
+SOURCE = RecordSource(150, "amd-smi")
 
 
 def _parse(answer: Answer) -> AmdSmi:
@@ -30,7 +30,7 @@ def _records(smi: AmdSmi, answer: Answer) -> list[GpuRecord]:
     """One record a device of the list; partitions are told by equal PCI slots."""
     question = answer.question
     found: list[GpuRecord] = []
-    for record, members in smi_records(smi.gpus, ORIGIN, question):
+    for record, members in smi_records(smi.gpus, SOURCE, question):
         processes = tuple(
             GpuProcess(told(one.vram_bytes, question, one.line))
             for one in smi.processes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.gpus.pci import gpu_vendor, is_plain_display
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool
 from rocdoctor.host.base import Answer, argv_of
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source
@@ -15,7 +15,7 @@ from rocdoctor.parsers.kernel.pci import PciClass, is_virtual_bridge, parse_clas
 if TYPE_CHECKING:
     from rocdoctor.parsers.listings.lspci import LspciDevice, UpstreamPaths
 
-ORIGIN = Origin(210, "lspci")
+SOURCE = RecordSource(210, "lspci")
 
 _CLASS_BY_NAME = {
     "vga compatible controller": "0300",
@@ -95,7 +95,7 @@ def _records(devices: tuple[LspciDevice, ...], answer: Answer) -> list[GpuRecord
 def _lspci_record(
     device: LspciDevice, paths: UpstreamPaths, vendor: str, question: str, tells_drivers: bool
 ) -> GpuRecord:
-    record = GpuRecord(ORIGIN, vendor, bdf=device.bdf)
+    record = GpuRecord(SOURCE, vendor, bdf=device.bdf)
 
     def put(key: str, value: object, field: str) -> None:
         record.put(key, value, question, device.lines.get(field, device.line))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.gpus.pci import gpu_vendor, is_plain_display
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool
 from rocdoctor.host.base import Answer
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source
@@ -16,7 +16,7 @@ from rocdoctor.parsers.kernel.pci import parse_class
 if TYPE_CHECKING:
     from rocdoctor.parsers.listings.lstopo_records import HwlocOsDevice, HwlocPciDevice, HwlocTopology
 
-_ORIGIN = Origin(220, "lstopo")
+_SOURCE = RecordSource(220, "lstopo")
 
 
 def _parse(answer: Answer) -> HwlocTopology:
@@ -46,7 +46,7 @@ def _records(topology: HwlocTopology, answer: Answer) -> list[GpuRecord | Displa
 
 
 def _lstopo_record(device: HwlocPciDevice, vendor: str, question: str, kfd_base: int | None) -> GpuRecord:
-    record = GpuRecord(_ORIGIN, vendor, bdf=device.bdf)
+    record = GpuRecord(_SOURCE, vendor, bdf=device.bdf)
     line = device.line
     record.put("bdf", device.bdf, question, line)
     record.put("pci_id", device.pci_id, question, line)

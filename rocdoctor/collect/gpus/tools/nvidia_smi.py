@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool, told
 from rocdoctor.host.base import Answer
 from rocdoctor.model.evidence import Fact
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.formats.gpu_reading import GpuReading
     from rocdoctor.parsers.nvidia.nvidia_records import NvidiaSmi
 
-_XML, _LONG = Origin(110, "nvidia-smi-xml"), Origin(120, "nvidia-smi-q")
-SHORT = Origin(130, "nvidia-smi")
+_XML, _LONG = RecordSource(110, "nvidia-smi-xml"), RecordSource(120, "nvidia-smi-q")
+SHORT = RecordSource(130, "nvidia-smi")
 
 
 def _parse(answer: Answer) -> NvidiaSmi:
@@ -27,8 +27,8 @@ def _parse(answer: Answer) -> NvidiaSmi:
 def _records(smi: NvidiaSmi, answer: Answer) -> list[GpuRecord]:
     question = answer.question
     xml = answer.text.lstrip().startswith("<")
-    origin = _XML if xml else _LONG if " -q" in question else SHORT
-    records = [_record(gpu, question, origin, position) for position, gpu in enumerate(smi.gpus)]
+    source = _XML if xml else _LONG if " -q" in question else SHORT
+    records = [_record(gpu, question, source, position) for position, gpu in enumerate(smi.gpus)]
     for gpu, record in zip(smi.gpus, records, strict=True):
         # That a GPU in MIG mode has no device on it, only a whole XML listing tells.
         instances = gpu.get("mig_instances")
@@ -37,9 +37,9 @@ def _records(smi: NvidiaSmi, answer: Answer) -> list[GpuRecord]:
     return records
 
 
-def _record(gpu: GpuReading, question: str, origin: Origin, position: int) -> GpuRecord:
+def _record(gpu: GpuReading, question: str, source: RecordSource, position: int) -> GpuRecord:
     place = gpu.index if gpu.index is not None else position
-    record = GpuRecord(origin, "nvidia", bdf=gpu.get("bdf"), position=place)
+    record = GpuRecord(source, "nvidia", bdf=gpu.get("bdf"), position=place)
 
     def put(key: str, value: object, name: str) -> None:
         record.put(key, value, question, gpu.line_of(name))

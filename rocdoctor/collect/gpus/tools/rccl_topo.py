@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.gpus.pci import VENDORS
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool, told
 from rocdoctor.host.base import Answer
 from rocdoctor.model.facts import LinkState, PcieHop
@@ -13,7 +13,7 @@ from rocdoctor.model.facts import LinkState, PcieHop
 if TYPE_CHECKING:
     from rocdoctor.parsers.listings.rccl_topo import RcclPci, RcclTopology
 
-ORIGIN = Origin(230, "rccl", compared=False)
+SOURCE = RecordSource(230, "rccl", compared=False)
 
 
 def _is_dump(text: str) -> bool:
@@ -33,7 +33,7 @@ def _records(topology: RcclTopology, answer: Answer) -> list[GpuRecord]:
         vendor = "amd" if gpu.gfx else "nvidia" if gpu.compute_capability else "other"
         if gpu.pci is not None and gpu.pci.pci_id:
             vendor = VENDORS.get(int(gpu.pci.pci_id.split(":")[0], 16), vendor)
-        record = GpuRecord(ORIGIN, vendor, bdf=gpu.bdf)
+        record = GpuRecord(SOURCE, vendor, bdf=gpu.bdf)
         record.put("bdf", gpu.bdf, question, gpu.line)
         record.put("gfx", gpu.gfx, question, gpu.line)
         record.put("compute_capability", gpu.compute_capability, question, gpu.line)

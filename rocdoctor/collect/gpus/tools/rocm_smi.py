@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.gpus.amd_tools import cut_json, smi_records
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool
 from rocdoctor.host.base import Answer
 from rocdoctor.model.facts import ToolFailure
@@ -13,7 +13,7 @@ from rocdoctor.model.facts import ToolFailure
 if TYPE_CHECKING:
     from rocdoctor.parsers.amd.rocm_smi import RocmSmi
 
-ORIGIN = Origin(160, "rocm-smi")
+SOURCE = RecordSource(160, "rocm-smi")
 
 
 def _parse(answer: Answer) -> RocmSmi:
@@ -28,7 +28,7 @@ def _failures(smi: RocmSmi, answer: Answer) -> list[ToolFailure]:
 
 def _records(smi: RocmSmi, answer: Answer) -> list[GpuRecord]:
     """One record a device of the list; partitions are told by equal PCI slots."""
-    return [record for record, _ in smi_records(smi.gpus, ORIGIN, answer.question)]
+    return [record for record, _ in smi_records(smi.gpus, SOURCE, answer.question)]
 
 
 TOOL = Tool(

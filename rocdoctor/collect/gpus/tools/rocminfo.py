@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.gpus.amd_tools import groups, number
-from rocdoctor.collect.gpus.records import GpuRecord, Origin
+from rocdoctor.collect.gpus.records import GpuRecord, RecordSource
 from rocdoctor.collect.gpus.tool import Tool, told
 from rocdoctor.host.base import Answer
 from rocdoctor.model.facts import ComputeNode, ToolFailure
@@ -13,7 +13,7 @@ from rocdoctor.model.facts import ComputeNode, ToolFailure
 if TYPE_CHECKING:
     from rocdoctor.parsers.amd.rocminfo import Agent, RocmInfo
 
-_ORIGIN = Origin(140, "rocminfo")
+_SOURCE = RecordSource(140, "rocminfo")
 
 
 def _parse(answer: Answer) -> RocmInfo:
@@ -42,7 +42,7 @@ def _records(info: RocmInfo, answer: Answer) -> list[GpuRecord]:
         if first.domain is None and sum(agent.pci_address == first.pci_address for agent in info.gpus) > len(agents):
             address = None  # without its domain the address names several GPUs
         record = GpuRecord(
-            _ORIGIN,
+            _SOURCE,
             "amd",
             bdf=address,
             unique_id=number(first.unique_id),
