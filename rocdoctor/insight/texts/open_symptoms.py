@@ -12,6 +12,7 @@ from rocdoctor.knowledge.messages.open_symptoms import (
     Symptom,
     SymptomQuestion,
     last_resorts,
+    of_trouble,
     speaking_against,
     symptoms,
 )
@@ -23,11 +24,7 @@ from rocdoctor.model.shell_command import shell_of_table
 
 MOST = 3  # causes of one symptom
 # What tells that the trouble is there: sentences of the writer, or a program's words of failure.
-_LIVE = frozenset(
-    {TROUBLE, "people-tell-of-failure", "people-tell-of-crash", "sign-trouble", "sign-hang"}
-    | {"sign-loader-refuses", "sign-arch-refused", "sign-header-not-there", "sign-versions-differ"}
-    | {"sign-module-refused", "sign-throttles", "sign-gpu-not-found", "sign-counts-no-gpu", "sign-foreign-memory"}
-)
+_TOLD = frozenset({TROUBLE, "people-tell-of-failure", "people-tell-of-crash", "sign-foreign-memory"})
 _NOT_LIVE = frozenset({MENDED, NO_REPORT, "prose-is-request"})
 
 
@@ -50,7 +47,7 @@ def last_resort(machine: Machine) -> Remaining | None:
     None where its writer tells of no trouble that is there.
     """
     present = {one.kind for one in machine.messages if one.role == "now"}
-    if present.isdisjoint(_LIVE) or present & _NOT_LIVE:
+    if present.isdisjoint(_TOLD | of_trouble()) or present & _NOT_LIVE:
         return None
     return _first(machine, last_resorts())
 

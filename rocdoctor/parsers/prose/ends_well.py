@@ -31,6 +31,24 @@ _PLAIN = regex(
 _BARE = regex(rf"(?i){_START}(?:fixed|solved|resolved)[*_]{{0,2}}\s{{0,2}}[.!)]{{0,3}}\Z")
 # What helped was to take something away.
 _TAKEN_AWAY = regex(r"(?i)\b(?:by|with|after) (?:\w+ly )?(?:unsetting|removing|disabling)\b")
+# It was the writer's own program, and no fault of the machine.
+_CODE = (
+    r"(?:(?:own|training|test|launch|python) ){0,2}(?:code|scripts?|program|model|loop|notebook|data ?loader|dataset|"
+    r"collate function|wrapper|branch|patch|fork)"
+)
+_OWN = regex(
+    r"(?i)\b(?:(?:bug|mistake|error|typo|fault|problem|race|issue)(?: was| is)? (?:entirely |simply |just )?(?:in|of) "
+    rf"(?:my|our) {_CODE}|my own (?:bug|code|script)|(?:bug|mistake) of (?:mine|ours)|"
+    rf"(?:my|our) {_CODE} (?:was|is) (?:wrong|buggy|broken|the (?:cause|culprit|reason))|"
+    r"nothing (?:is |was )?wrong with (?:the |my |our |this )?"
+    r"(?:machine|drivers?|gpus?|cards?|hardware|cluster|nodes?|rocm|installation|setup))\b"
+)
+_UNSURE = regex(
+    r"(?i)\?|\b(?:may|might|could|maybe|perhaps|probably|think|thought|guess|suspect\w*|assum\w*|if|unless|whether|either|"
+    r"but|now|still|again|also|another|however|although|hangs?|fails?|failing|crash\w*|"
+    r"not (?:a|my|our|in|the)|n't|no|without|rule[ds]? out|colleague|they|he|she|you|your|someone|somebody)\b"
+)
+_GOES_ON = regex(r"(?i)\?|\b(?:still|again|however|although|but (?:now|the|it|there)|remains?|another)\b")
 # Somebody else's word, another thing, a release to come, a way around, or a doubt in the sentence itself.
 _TAKEN_BACK = regex(
     r"(?i)\?|\A\W{0,4}(?:what|how|who|which|why|did|does|has|can|is)\b|"
@@ -57,6 +75,10 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
     for at in range(len(told.claims) - 1, -1, -1):
         one = told.claims[at]
         text = one.sentence.text
+        if _OWN.search(text) and not _UNSURE.search(text):
+            later = told.claims[at + 1 :]
+            over = len(later) <= _REASONS + 1 and all(map(_tells_why, later))
+            return one.sentence.line if over and one.voice in ("tells", "past") else None
         doubted = one.names & marks.doubted - (_AWAY if _TAKEN_AWAY.search(text) else frozenset())
         bare = bool(_BARE.match(text))
         if doubted or not (bare or (one.names & marks.mended and _PLAIN.search(text))):
@@ -68,6 +90,13 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
         over = all(_LEAVE.match(each.sentence.text) for each in later) or (bare and _only_why(later))
         return one.sentence.line if over else None
     return None
+
+
+def _tells_why(one: Utterance) -> bool:
+    """Whether a sentence behind "it was my own bug" takes leave, or tells of it without new trouble."""
+    text = one.sentence.text
+    told = one.voice in ("tells", "past") and "bad" not in one.outcomes and not _GOES_ON.search(text)
+    return told or bool(_LEAVE.match(text))
 
 
 def _only_why(later: Sequence[Utterance]) -> bool:

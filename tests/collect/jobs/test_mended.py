@@ -11,6 +11,9 @@ _OVER = (
     "{error}\n\nUpdate: booting the older kernel solved it.\n",
     "{error}\n\nI added myself to the render group. That was the fix, thanks for reading.\n",
     "I had this yesterday: {error}\n\nSolved by a new cable, it works again.\n",
+    # the writer's own program, paragraphs later
+    "{error}\n\nThe driver is the newest.\n\nUpdate: it was my own bug. One rank left the loop early, the others waited.\n",
+    "{error}\n\nNever mind, this was a bug in my script. Nothing wrong with the machine.\n",
 )
 _NOT_OVER = (
     "{error}\n\nHow can this be solved?\n",
@@ -37,6 +40,12 @@ _NOT_OVER = (
     "{error}\n\nI fixed it by training on the CPU, which takes a week.\n",
     "{error}\n\nDowngrading to kernel 6.8 fixed it. I need 6.14 for the network card.\n",
     "user_a:\n{error}\n\nuser_b:\nhad that too, fixed it by adding myself to render\n",
+    # whose bug it was is not sure, or it is not all
+    "{error}\n\nI think it is a bug in my code.\n",
+    "{error}\n\nA colleague says it was a bug in my script.\n",
+    "{error}\n\nIt is not a bug in my code.\n",
+    "{error}\n\nIt was a bug in my script, and now it hangs elsewhere.\n",
+    "{error}\n\nThere was a bug in my script. With it mended the job still fails.\n",
     # words that take leave, and lists of states
     "{error}\n\nThanks for the fast answer. I ran your commands and the line is the same.\n",
     "{error}\n\nThis is with my fork of the trainer.\n",
