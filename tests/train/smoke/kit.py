@@ -16,8 +16,9 @@ from typing import TypeAlias
 from rocdoctor.host.base import Answer, Kind
 from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run.pool import Pool, wait_of_ranks_s
+from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.runner import RunSetting, modes_named, run_modes
+from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
 
 Fault: TypeAlias = Callable[[Callable[[], bool]], None]
 PLANTED = Path(__file__).with_name("planted")

@@ -67,6 +67,10 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     if silent:
         behind = _behind(silent)
         alike = len(behind) == len(ranks) and len({waits(one.stack) for one in silent}) == 1
+        # One that computes in C++ for the backward pass has the stack of one that waits there. On a GPU all may.
+        computing = [one for one in silent if one.gpu is None and one.process_state == "R"]
+        if alike and 0 < len(computing) < len(ranks):
+            behind, alike = computing, False
         found.append(_nobody(silent, ranks) if alike else _silent(behind, ranks))
     if others:
         how = said(others[0]) or waited_in_vain(others[0].log)

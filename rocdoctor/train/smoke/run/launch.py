@@ -25,8 +25,9 @@ from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.build_locks import BuildLocks, still_building
 from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
-from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord, wait_of_ranks_s
+from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
+from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
 from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board, whereabouts
 from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, Mode

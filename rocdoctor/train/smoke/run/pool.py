@@ -37,6 +37,7 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     wrong_interface,
 )
 from rocdoctor.train.smoke.run.processes import alone, environment, process_state, pss_bytes, sweep, tail
+from rocdoctor.train.smoke.run.standstill import WATCHDOG_S, Standstill
 from rocdoctor.train.smoke.run.starved import Starved, at_work
 from rocdoctor.train.smoke.worker import board, whereabouts
 
@@ -47,15 +48,6 @@ _AFTER_FAILURE_S = 1.0
 _STACK_S = 0.5
 # A machine that is shared by many gives a rank a quarter of what an idle one does; beyond that something else is wrong.
 MOST_STRETCHED = 4.0
-# gloo raises an error in a rank that waits too long, which tells where it stood. torch's watchdog for NCCL and RCCL
-# ends such a rank (ProcessGroupNCCL.cpp, ``ncclCommWatchdog``), and that is each but the one that hangs: so the
-# runner's own deadline must come first, stretched and of the slowest mode.
-_WATCHDOG_S = 4 * 3600.0
-
-
-def wait_of_ranks_s(backend: str, limit_s: float) -> float:
-    """How long a collective may take before its back end gives up, for modes that may take ``limit_s``."""
-    return _WATCHDOG_S if backend == "nccl" else limit_s / 2
 
 
 class PoolError(Exception):
@@ -128,6 +120,7 @@ class Pool:
         self._pids: dict[int, int] = {}
         self._place = self._folder
         self._plan: dict[str, Any] = {}
+        self._collective_s = WATCHDOG_S
         self.peak_memory_bytes: int | None = None
         self.interpreter = interpreter
         self.surroundings = os.environ if surroundings is None else surroundings
@@ -209,7 +202,8 @@ class Pool:
     ) -> ModeRecord:
         """Fork the ranks and form their process group; the record tells which ranks came up. Ends an earlier set.
 
-        ``variables``: of the ranks alone, beside the environment under test.
+        ``timeout_s``: how long a collective may take: the back end's own limit, but on gloo only time with a processor
+        counts. ``variables``: of the ranks alone, beside the environment under test.
         """
         self.stop_ranks()
         self._generation += 1
@@ -221,9 +215,10 @@ class Pool:
             "backend": backend,
             "device": device,
             "folder": str(self._place),
-            "timeout_s": timeout_s,
+            "timeout_s": WATCHDOG_S if backend == "gloo" else timeout_s,
             "variables": dict(variables or {}),
         }
+        self._collective_s = timeout_s
         self._pids = {}
         self._ranks = {rank: RankRecord(rank) for rank in range(world)}
         began = time.monotonic()
@@ -250,13 +245,17 @@ class Pool:
         deadline = until = began + limit_s
         self._kills, self._refused, began_s = oom_kills(), refused_forks(), time.time()
         lateness, starved = Lateness(self._place, self._pids), Starved(self._pids, limit_s * (MOST_STRETCHED - 1.0))
+        standstill, looked = Standstill(self._place, self._collective_s), began
         looks = mode != "start" and self._plan.get("device") == "cpu"
         next_look = began + FIRST_LOOK_S
         while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
             found = self._event(min(until, next_look))
             if found is None and self._there and time.monotonic() < until:
-                more_s = starved.look(unanswered)
-                deadline, until = deadline + more_s, until + more_s
+                more_s, passed_s = starved.look(unanswered), time.monotonic() - looked
+                deadline, until, looked = deadline + more_s, until + more_s, looked + passed_s
+                if standstill.look(unanswered, passed_s - more_s):
+                    deadline = looked
+                    break
                 if looks:
                     lateness.look(unanswered)
                 next_look = time.monotonic() + EVERY_S

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
-from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, wait_of_ranks_s
+from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.run.protocols import forced
+from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
 from rocdoctor.train.smoke.worker import device_choice, locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 

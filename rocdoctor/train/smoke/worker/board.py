@@ -1,7 +1,8 @@
 """A board of notes in shared memory: what each rank is doing, readable after it died or froze.
 
 A file of ``world`` slots of SLOT bytes; a slot is a little-endian 16-bit length and a JSON object with ``mode``,
-``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, its number).
+``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, its number),
+and ``patient`` while others may wait for this rank as long as the mode may take.
 Writing is one store without a lock; a torn note reads as empty.
 """
 
@@ -43,6 +44,11 @@ class Board:
     def mark(self, text: str) -> None:
         """The step that the rank is at."""
         self._note["mark"] = text[:200]
+        self._write()
+
+    def patient(self, patient: bool) -> None:
+        """Whether something begins, or ends, that may take as long as the mode."""
+        self._note["patient"] = patient
         self._write()
 
     def call(self, text: str) -> None:

@@ -37,6 +37,16 @@ def counted(context: Context) -> Iterator[None]:
 @contextlib.contextmanager
 def _patience(context: Context) -> Iterator[None]:
     """Ranks may wait for one that still compiles: the deadline of the mode ends them, not that of one collective."""
+    context.board.patient(True)
+    try:
+        with _lengthened(context):
+            yield
+    finally:
+        context.board.patient(False)
+
+
+@contextlib.contextmanager
+def _lengthened(context: Context) -> Iterator[None]:
     inner = context.torch.distributed.distributed_c10d
     change = getattr(inner, "_set_pg_timeout", None)
     if change is None or context.backend != "gloo":

@@ -45,7 +45,7 @@ class Context:
         self.options: dict[str, Any] = {}
         self.marks = 0
         self.timeout_s = 0.0
-        self._board = board
+        self.board = board
         self._cache = cache
         self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else GPU_FACTOR)
         self.limit = self.comparison.limit
@@ -62,7 +62,7 @@ class Context:
     def mark(self, text: str) -> None:
         """Announce the step; it is what a fault message names when this rank does not come back."""
         self.marks += 1
-        self._board.mark(text)
+        self.board.mark(text)
 
     def need(self, holds: Any, words: str) -> None:
         """End the mode as not applicable unless ``holds``."""

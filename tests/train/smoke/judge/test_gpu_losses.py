@@ -13,9 +13,10 @@ import pytest
 
 from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord, wait_of_ranks_s
+from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.run.processes import tail
 from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S
+from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
 from rocdoctor.train.smoke.worker.mode import all_modes
 
 _TIMEOUT = (
