@@ -345,9 +345,9 @@ def grad_scaler(context: Context) -> None:
     optimizer.zero_grad()
     tokens, targets = context.batches()[0]
     loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
-    if context.rank == context.world - 1:
-        loss = loss * float("inf")
-    scaler.scale(loss).backward()
+    loss = loss * (float("inf") if context.rank == context.world - 1 else 1.0)
+    with torch.autograd.set_detect_anomaly(False):  # else it would be an error to a user who set it
+        scaler.scale(loss).backward()
     scaler.step(optimizer)
     scaler.update()
     context.check_all("param", models.parameters(model), before, step=len(wanted.losses), tolerance=0.0)
