@@ -15,6 +15,8 @@ _WAITED = ("watchdog caught collective operation timeout",)
 # What libraries of other ranks that have ended leave behind: NCCLUtils.cpp of torch and ncclGetErrorString of nccl, as
 # messages_ranks.yaml has them.
 _LOST = ("ncclremoteerror", "remote process exited")
+# ``Pair::readComplete`` and its like in gloo/transport/tcp/pair.cc: the process that received it is ended.
+_OTHER_SIZE = ("op.preamble.length <= op.nbytes",)
 # The words of cudaErrorECCUncorrectable; torch prints them after "CUDA error: ".
 _HARDWARE = ("uncorrectable ecc error",)
 # As programs on ROCm print them (messages.yaml has the sources); CUDA's by torch's own words.
@@ -33,13 +35,18 @@ _FAULTS = (
 )
 # std::terminate of GNU's C++ library tells the error that nobody caught; Python's faulthandler writes below it.
 _UNCAUGHT, _TERMINATED = "what():", "terminate called"
-TELLING = (*_WAITED, *_LOST, *_FAULTS, _UNCAUGHT, _TERMINATED)
+TELLING = (*_WAITED, *_LOST, *_OTHER_SIZE, *_FAULTS, _UNCAUGHT, _TERMINATED)
 _OF_FAULTHANDLER = ("Extension modules:", "Fatal Python error:", "Current thread ", "Thread 0x", '  File "')
 
 
 def waited_in_vain(log: str) -> str:
     """The line by which a library says that it gave up waiting for other ranks; empty when there is none."""
     return "" if runtime_fault(log) else _line(log, (*_WAITED, *_LOST))
+
+
+def size_refused(log: str) -> str:
+    """The line by which gloo says that a message was larger than what this rank expected; empty when there is none."""
+    return _line(log, _OTHER_SIZE)
 
 
 def runtime_fault(words: str) -> str:

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.own.smoke_results import Layer
-from rocdoctor.train.smoke.judge.last_words import abort_words, hardware_fault, runtime_fault, waited_in_vain
+from rocdoctor.train.smoke.judge.last_words import (
+    abort_words,
+    hardware_fault,
+    runtime_fault,
+    size_refused,
+    waited_in_vain,
+)
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
@@ -47,6 +53,9 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     aborted = bool(died) and died[0].exit_signal == signal.SIGABRT
     if mismatch is not None and (aborted or not died) and not any(kind_of(one) not in ("collective",) for one in own):
         found.append(mismatch)
+    if aborted and (words := size_refused(died[0].log)):
+        told = f"{ranks_text(died[:1])} got a message of another size than it expected{where_text(died[0])}"
+        found.append((list(ranks), "framework", f"{told}, it cannot be told at which end it is wrong: {words}"))
     if died and not (own and own[0].at < died[0].ended_at):
         found.append(_died(died))
     if own:

@@ -190,3 +190,12 @@ def test_groups_may_differ_in_what_they_do() -> None:
     found = judge(ModeRecord("mode", 1.0, tuple(_stuck(rank, call) for rank, call in enumerate(calls))))
     assert "rank 3 entered broadcast" in found.message
     assert 0 not in found.named and 1 not in found.named
+
+
+def test_a_message_of_another_size_may_be_wrong_at_either_end() -> None:
+    log = "terminate called after throwing an instance of 'gloo::EnforceNotMet'\n  what():  [enforce fail at "
+    log += "pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"
+    ended = RankRecord(0, exit_signal=signal.SIGABRT, ended_at=1.0, log=log)
+    found = judge(ModeRecord("ddp", 1.0, (ended, _failed(1, "victim", "Connection closed by peer"))))
+    assert (found.state, found.named) == ("crashed", (0, 1))
+    assert "rank 0 got a message of another size than it expected" in found.message
