@@ -70,18 +70,24 @@ def check_exact(
     got: Any,
     wanted: Any,
     tolerance: float = 0.0,
-    sender: int | None = None,
-    step: int | None = None,
 ) -> None:
-    """Compare what came with what should have come.
+    """Compare what came with what should have come."""
+    # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
+    context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks)
 
-    ``sender``: the rank that alone sent it, which may be at fault. ``step``: where several exchanges are one step:
+
+def came_from(
+    context: Context, name: str, got: Any, wanted: Any, sender: int, kept: Any = None, step: int | None = None
+) -> None:
+    """The same of what one rank alone sent, which may be at fault as well.
+
+    Not where its place still holds ``kept``, what was there before. ``step``: where several exchanges are one step:
     which of them are wrong tells more than which was first.
     """
-    owners = None if sender is None else context.torch.tensor(sender)
-    # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
+    missed = kept is not None and context.torch.equal(got, kept)
+    owners = None if missed else context.torch.tensor(sender)
     place = context.marks if step is None else step
-    context.check("value", name, got, wanted, tolerance=tolerance, step=place, owners=owners)
+    context.check("value", name, got, wanted, tolerance=0.0, step=place, owners=owners)
 
 
 def announce(context: Context, call: str, words: str, size: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .context import Context
-from .exact_values import check_exact, exact_sum, mean_rounding, refused, values
+from .exact_values import came_from, check_exact, exact_sum, mean_rounding, refused, values
 
 
 def subgroups(context: Context) -> None:
@@ -46,12 +46,12 @@ def _within(context: Context, group: Any, ranks: list[int], words: str) -> None:
     context.mark(f"broadcast float32[1027] in {words}")
     got = own.clone()
     dist.broadcast(got, ranks[-1], group=group)
-    check_exact(context, f"broadcast from rank {ranks[-1]} in {words}", got, parts[-1])
+    came_from(context, f"broadcast from rank {ranks[-1]} in {words}", got, parts[-1], ranks[-1], own)
     context.mark(f"all_gather float32[1027] in {words}")
     into = [torch.empty_like(own) for _ in ranks]
     dist.all_gather(into, own, group=group)
     for rank, one, right in zip(ranks, into, parts):
-        check_exact(context, f"all_gather in {words}, part of rank {rank}", one, right)
+        came_from(context, f"all_gather in {words}, part of rank {rank}", one, right, rank)
     context.mark(f"reduce_scatter float32[1027] in {words}")
     from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
     many = [values(context, rank, 1027 * len(ranks), torch.float32, 6) for rank in ranks]

@@ -1,12 +1,15 @@
 """After every rank got the same wrong numbers: whose contribution is wrong?
 
-Not a mode of its own. Each rank in turn contributes the only non-zero part of an all_reduce, and computes one product
-that all ranks know; a part that comes out wrong is its owner's.
+Not a mode of its own. Each rank in turn contributes the only non-zero part of an all_reduce and of a reduce_scatter,
+and computes one product that all ranks know; a part that comes out wrong is its owner's.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from .context import Context
+from .exact_values import refused
 from .mode import Mode
 
 NAME = "locate"
@@ -28,6 +31,8 @@ def locate(context: Context) -> None:
             dist.all_reduce(got)
             if not context.check("value", f"part of rank {owner} in a sum", got, part, tolerance=0.0):
                 suspects.add(owner)
+        if not _scattered(context, owner, torch.randint(1, 1 << 24, (1027 * context.world,), generator=generator)):
+            suspects.add(owner)
         moved = square.to(context.device)
         product = (moved @ moved).flatten()
         if context.rank != owner:
@@ -37,6 +42,19 @@ def locate(context: Context) -> None:
         if not context.check("value", f"product of rank {owner}", product, wanted_product, tolerance=0.0):
             suspects.add(owner)
     context.facts["suspects"] = sorted(suspects)
+
+
+def _scattered(context: Context, owner: int, whole: Any) -> bool:
+    """Whether the parts of a tensor that only ``owner`` has come right to all ranks, where there is reduce_scatter."""
+    torch, dist = context.torch, context.torch.distributed
+    from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+    part = whole.float().chunk(context.world)[context.rank]
+    sent = (whole if context.rank == owner else torch.zeros_like(whole)).float().to(context.device)
+    got = torch.empty_like(part, device=context.device)
+    context.mark(f"parts of rank {owner}'s sum alone")
+    if refused(context, "reduce_scatter", lambda: from_one(got, sent)):
+        return True
+    return bool(context.check("value", f"parts of rank {owner} in a sum", got, part, tolerance=0.0))
 
 
 MODE = Mode(NAME, "which rank's contribution is wrong", locate, min_world=2)

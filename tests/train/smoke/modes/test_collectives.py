@@ -13,7 +13,12 @@ from rocdoctor.train.smoke.worker.modes.collectives import _other_sums
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import os
+
 import torch
+import torch.distributed as dist
+
+from tests.train.smoke.planted.faults import Active, wrap
 
 MODES = ("all-reduce", "one-to-all", "all-gather", "reduce-scatter", "all-to-all", "point-to-point", "subgroups")
 
@@ -48,6 +53,67 @@ def test_of_two_ends_both_are_named_and_of_several_ways_the_end_that_all_have(
     both = [("recv-half", "received from rank 0"), ("send-rounded", "what rank 1 sent is wrong")]
     cases = [(fault, 1, "point-to-point", world, "fail", named, "collectives", words) for fault, words in both]
     assert not kit.wrong_of(cases)
+
+
+def gather_rounds(active: Active) -> None:
+    """This rank's part loses its lower bits, in its own result too."""
+
+    def around(original: Any, into: Any, own: Any, *args: Any, **more: Any) -> Any:
+        return original(into, own.bfloat16().to(own.dtype) if active() else own, *args, **more)
+
+    wrap(dist, "all_gather", around)
+
+
+def scatter_rounds(active: Active) -> None:
+    """What this rank adds to sums that are scattered loses its lower bits."""
+
+    def around(original: Any, into: Any, own: Any, *args: Any, **more: Any) -> Any:
+        rounds = active() or os.environ.get("ROCDOCTOR_SMOKE_MODE") == "locate"
+        return original(into, own.bfloat16().float() if rounds and own.dtype == torch.float32 else own, *args, **more)
+
+    for name in ("reduce_scatter_tensor", "reduce_scatter_single"):
+        if hasattr(dist, name):
+            wrap(dist, name, around)
+
+
+def largest_from_zero(active: Active) -> None:
+    """The largest of numbers that are all below zero is zero."""
+
+    def around(original: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, **more: Any) -> Any:
+        work = original(tensor, op, **more)
+        if active() and op == dist.ReduceOp.MAX:
+            tensor.clamp_(min=0)
+        return work
+
+    wrap(dist, "all_reduce", around)
+
+
+def empty_moves_all(active: Active) -> None:
+    """Where a rank sends nothing, what the others send comes one place too late."""
+
+    def around(original: Any, got: Any, own: Any, takes: Any = None, *args: Any, **more: Any) -> Any:
+        work = original(got, own, takes, *args, **more)
+        if active() and takes and 0 in takes:
+            got.copy_(got.roll(1))
+        return work
+
+    wrap(dist, "all_to_all_single", around)
+
+
+def test_what_only_some_numbers_show() -> None:
+    cases: list[tuple[kit.Fault, str, tuple[int, ...], str]] = [
+        (gather_rounds, "all-gather", (1,), "what rank 1 sent is wrong"),
+        (largest_from_zero, "all-reduce", (1,), "below zero, max"),
+        (empty_moves_all, "all-to-all", (0, 1), "unequal parts, part of rank 0"),  # all that rank 1 gets is of rank 0
+    ]
+    assert not kit.wrong_of(
+        [(one, 1, mode, 2, "fail", named, "collectives", words) for one, mode, named, words in cases]
+    )
+
+
+def test_a_rank_whose_part_of_a_scattered_sum_is_wrong_is_found_by_a_second_look() -> None:
+    result = kit.planted(scatter_rounds, 1, "reduce-scatter", 2)
+    assert (result.state, result.named) == ("fail", (1,)), result.message
 
 
 def test_a_rank_that_sends_wrong_values_is_found_by_a_second_look() -> None:

@@ -66,6 +66,16 @@ def backward_bit(active: Active) -> None:
     at_collective(act, active, turn=6, names=("all_to_all_single",))
 
 
+def ring_sends_wrong(active: Active) -> None:
+    """What leaves this rank is not what it holds."""
+
+    def around(original: Any, way: Any, tensor: Any, *args: Any, **keywords: Any) -> Any:
+        wrong = active() and way.__name__ == "isend"
+        return original(way, tensor + 1 if wrong else tensor, *args, **keywords)
+
+    wrap(torch.distributed, "P2POp", around)
+
+
 def bad_expert(active: Active) -> None:
     """The experts of this rank compute wrongly."""
 
@@ -103,7 +113,8 @@ def router_bit(active: Active) -> None:
 
 
 FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
-    (ring_stale, 1, "ring-attention", (1,), "keys and values of rank 0"),
+    (ring_sends_wrong, 1, "ring-attention", (1, 2), "keys and values of rank 1"),
+    (ring_stale, 1, "ring-attention", (0, 1), "keys and values of rank 0"),
     (ring_reversed, "all", "ring-attention", (0, 1, 2, 3), "keys and values of rank"),
     ("all-to-all-dropped", 2, "ulysses", (2,), "query of this rank's heads"),
     (backward_bit, 2, "ulysses", (2,), "gradient of this rank's"),

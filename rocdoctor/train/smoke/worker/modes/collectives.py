@@ -16,6 +16,7 @@ from ..exact_values import (
     SUMMED,
     all_values,
     announce,
+    came_from,
     check_exact,
     exact_sum,
     mean_rounding,
@@ -63,11 +64,9 @@ def all_reduce(context: Context) -> None:
         check_exact(context, name, got, exact_sum(context, parts))
         if size not in (1, 1027):
             continue
-        stacked = context.torch.stack(parts)
-        for operation, wanted in ((dist.ReduceOp.MAX, stacked.amax(0)), (dist.ReduceOp.MIN, stacked.amin(0))):
-            got = parts[context.rank].clone()
-            dist.all_reduce(got, op=operation)
-            check_exact(context, f"{name}, {operation.name.lower()}", got, wanted)  # type: ignore[attr-defined, unused-ignore]
+        _extremes(context, name, parts)
+        if dtype.is_signed:
+            _extremes(context, f"{name} below zero", [-1 - one for one in parts])
     _long_numbers(context)
     _other_sums(context)
     _layouts(context)
@@ -79,6 +78,15 @@ def all_reduce(context: Context) -> None:
         pending[salt].wait()
         parts = all_values(context, sizes[salt], context.torch.float32, salt)
         check_exact(context, f"all_reduce number {salt} of four at once", work[salt], exact_sum(context, parts))
+
+
+def _extremes(context: Context, name: str, parts: list[Any]) -> None:
+    """The largest and the smallest of what all ranks hold."""
+    dist, stacked = context.torch.distributed, context.torch.stack(parts)
+    for kind, wanted in (("MAX", stacked.amax(0)), ("MIN", stacked.amin(0))):
+        got = parts[context.rank].clone()
+        dist.all_reduce(got, op=getattr(dist.ReduceOp, kind))
+        check_exact(context, f"{name}, {kind.lower()}", got, wanted)
 
 
 def _long_numbers(context: Context) -> None:
@@ -157,7 +165,7 @@ def one_to_all(context: Context) -> None:
             got = parts[context.rank].clone()
             name = announce(context, "broadcast", "float32", size)
             dist.broadcast(got, root)
-            check_exact(context, f"{name} from rank {root}", got, parts[root])
+            came_from(context, f"{name} from rank {root}", got, parts[root], root, parts[context.rank])
     for root in range(context.world):
         dtype = (torch.float32, torch.bfloat16, torch.int64)[root % 3]
         words, size = str(dtype).replace("torch.", ""), 1027
@@ -165,7 +173,7 @@ def one_to_all(context: Context) -> None:
         got = parts[context.rank].clone()
         name = announce(context, "broadcast", words, size)
         dist.broadcast(got, root)
-        check_exact(context, f"{name} from rank {root}", got, parts[root])
+        came_from(context, f"{name} from rank {root}", got, parts[root], root, parts[context.rank])
         got = parts[context.rank].clone()
         name = announce(context, "reduce", words, size)
         dist.reduce(got, root)
@@ -175,12 +183,12 @@ def one_to_all(context: Context) -> None:
         got = torch.empty_like(parts[0])
         name = announce(context, "scatter", words, size)
         dist.scatter(got, parts if here else None, src=root)
-        check_exact(context, f"{name} from rank {root}", got, parts[context.rank])
+        came_from(context, f"{name} from rank {root}", got, parts[context.rank], root)
         into = [torch.empty_like(one) for one in parts] if here else None
         name = announce(context, "gather", words, size)
         dist.gather(parts[context.rank], into, dst=root)
         for rank, one in enumerate(into or ()):
-            check_exact(context, f"{name} to rank {root}, part of rank {rank}", one, parts[rank])
+            came_from(context, f"{name} to rank {root}, part of rank {rank}", one, parts[rank], rank)
 
 
 def all_gather(context: Context) -> None:
@@ -193,11 +201,11 @@ def all_gather(context: Context) -> None:
         into = [torch.empty_like(one) for one in parts]
         dist.all_gather(into, parts[context.rank])
         for rank, one in enumerate(into):
-            check_exact(context, f"{name}, part of rank {rank}", one, parts[rank])
+            came_from(context, f"{name}, part of rank {rank}", one, parts[rank], rank)
         whole = torch.empty(size * context.world, dtype=dtype, device=context.device)
         into_one(whole, parts[context.rank])
         for rank, one in enumerate(whole.chunk(context.world)):
-            check_exact(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank])
+            came_from(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank], rank)
         if size == 65536:  # in place: what is sent is the part of the result that it becomes
             whole.zero_()
             own = whole.chunk(context.world)[context.rank]
@@ -205,7 +213,7 @@ def all_gather(context: Context) -> None:
             announce(context, "all_gather in place", words, size)
             into_one(whole, own)
             for rank, one in enumerate(whole.chunk(context.world)):
-                check_exact(context, f"{name} in place, part of rank {rank}", one, parts[rank])
+                came_from(context, f"{name} in place, part of rank {rank}", one, parts[rank], rank)
 
 
 def reduce_scatter(context: Context) -> None:
@@ -234,8 +242,18 @@ def all_to_all(context: Context) -> None:
         dist.all_to_all_single(got, own)
         for sender, one in enumerate(got.chunk(world)):
             sent = values(context, sender, size * world, dtype)[rank * size : (rank + 1) * size]
-            check_exact(context, f"{name}, part of rank {sender}", one, sent, sender=sender)
-    counts = [[(3 * sender + 5 * receiver) % 7 for receiver in range(world)] for sender in range(world)]
+            came_from(context, f"{name}, part of rank {sender}", one, sent, sender)
+    for empty in range(world):
+        _uneven(context, empty)
+
+
+def _uneven(context: Context, empty: int) -> None:
+    """Parts whose size depends on sender and receiver; each rank gives nothing to the ``empty``-th after it."""
+    torch, dist = context.torch, context.torch.distributed
+    world, rank = context.world, context.rank
+    counts = [[1 + (3 * sender + 5 * receiver) % 7 for receiver in range(world)] for sender in range(world)]
+    for sender, row in enumerate(counts):
+        row[(sender + empty) % world] = 0
     own = values(context, rank, sum(counts[rank]), torch.float32)
     takes = [counts[sender][rank] for sender in range(world)]
     got = torch.empty(sum(takes), device=context.device)
@@ -244,7 +262,7 @@ def all_to_all(context: Context) -> None:
     for sender, one in enumerate(got.split(takes)):
         first = sum(counts[sender][:rank])
         sent = values(context, sender, sum(counts[sender]), torch.float32)[first : first + counts[sender][rank]]
-        check_exact(context, f"all_to_all with unequal parts, part of rank {sender}", one, sent, sender=sender)
+        came_from(context, f"all_to_all with unequal parts, part of rank {sender}", one, sent, sender)
 
 
 def point_to_point(context: Context) -> None:
@@ -265,7 +283,7 @@ def point_to_point(context: Context) -> None:
                 dist.recv(got, other)
                 dist.send(own, other)
             sent = values(context, other, size, torch.float32, low)
-            check_exact(context, f"received from rank {other}", got, sent, sender=other, step=step)
+            came_from(context, f"received from rank {other}", got, sent, other, step=step)
     for size in (65536, *_large(context)):
         _ring(context, size)
 
@@ -286,7 +304,7 @@ def _ring(context: Context, size: int) -> None:
         one.wait()
     for (_, source, tag, count), one in zip(ways, got):
         wanted = values(context, source, count, torch.float32, tag)
-        check_exact(context, f"ring, {count} values received from rank {source}", one, wanted, sender=source)
+        came_from(context, f"ring, {count} values received from rank {source}", one, wanted, source)
 
 
 def objects(context: Context) -> None:
@@ -335,15 +353,15 @@ def large(context: Context) -> None:
         name = announce(context, "all_gather", "float32", part)
         into_one(got, own[:part])
         for rank, one in enumerate(got.chunk(context.world)):
-            check_exact(context, f"{name}, part of rank {rank}", one, parts[rank][:part])
+            came_from(context, f"{name}, part of rank {rank}", one, parts[rank][:part], rank)
         name = announce(context, "all_to_all", "float32", part)
         dist.all_to_all_single(got, own)
         for rank, one in enumerate(got.chunk(context.world)):
-            check_exact(context, f"{name}, part of rank {rank}", one, parts[rank][mine])
+            came_from(context, f"{name}, part of rank {rank}", one, parts[rank][mine], rank)
         got.copy_(own)
         name = announce(context, "broadcast", "float32", size)
         dist.broadcast(got, context.world - 1)
-        check_exact(context, name, got, parts[-1])
+        came_from(context, name, got, parts[-1], context.world - 1, own)
         _ring(context, size)
 
 

@@ -95,7 +95,8 @@ def ring(context: Context) -> None:
             context.mark(f"hop {hop}: keys and values of rank {owner}")
             travelling = shift(travelling)
             sent = torch.stack([part(context, one, owner) for one in inputs[1:]])
-            context.check("value", f"keys and values of rank {owner}", travelling, sent, tolerance=0.0, step=hop)
+            name, owners = f"keys and values of rank {owner}", torch.tensor((context.rank - 1) % context.world)
+            context.check("value", name, travelling, sent, tolerance=0.0, step=hop, owners=owners)
         if owner <= context.rank:  # causal: later parts of the sequence are not seen
             some, weight = attend(torch, (context.rank - owner) * length, query, *travelling)
             if output is None:

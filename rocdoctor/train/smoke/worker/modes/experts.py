@@ -99,7 +99,8 @@ def experts(context: Context) -> None:
     context.mark("tokens travel to their experts")
     arrived = exchange(tokens[rows], give, take)
     for sender, (part, (places, _)) in enumerate(zip(arrived.split(take), sent)):
-        context.check("value", f"tokens from rank {sender}", part, whole.tokens[places], tolerance=0.0, step=1)
+        name, owners = f"tokens from rank {sender}", torch.tensor(sender)
+        context.check("value", name, part, whole.tokens[places], tolerance=0.0, step=1, owners=owners)
     places, number = (torch.cat([one[which] for one in sent]) for which in (0, 1))
     results = torch.zeros_like(arrived)
     for expert in range(rank * _EXPERTS_A_RANK, (rank + 1) * _EXPERTS_A_RANK):
