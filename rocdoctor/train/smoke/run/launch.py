@@ -27,7 +27,7 @@ from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_los
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
-from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
+from rocdoctor.train.smoke.run.standstill import WATCHDOG_S
 from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board, whereabouts
 from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, Mode
@@ -122,8 +122,9 @@ def _prepare(mode: Mode, launch: Launch, place: LaunchPlace, folder: Path) -> La
         "backend": place.backend,
         "device": place.device,
         "folder": str(folder),
-        "timeout_s": wait_of_ranks_s(place.backend, place.limit_s),
-        "limit_s": place.limit_s,
+        # Our deadline stretches on a busy machine, so it comes before whatever a rank would end by itself.
+        "timeout_s": WATCHDOG_S,
+        "limit_s": place.limit_s * MOST_STRETCHED,
     }
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     program = [str(WORKER / "__main__.py"), "launched", str(folder / "plan.json")]

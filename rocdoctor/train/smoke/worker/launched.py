@@ -30,7 +30,7 @@ from .rank import RankJob, bind_to_parent, quiet, run
 
 # (rank, number of ranks) as launchers tell it; a process that nobody tells anything is alone.
 _PLACES = (("RANK", "WORLD_SIZE"), ("HOROVOD_RANK", "HOROVOD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
-# A rank whose runner and launcher are both gone ends itself this long after the deadline.
+# A rank whose runner and launcher are both gone ends itself this long after the last deadline that there may be.
 _ORPHAN_S = 10.0
 _STACK_S = 0.3
 

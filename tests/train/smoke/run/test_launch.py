@@ -16,6 +16,7 @@ from rocdoctor.train.smoke.run import launch as launching
 from rocdoctor.train.smoke.run.build_locks import BuildLocks
 from rocdoctor.train.smoke.run.launch_files import look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
+from rocdoctor.train.smoke.run.pool import MOST_STRETCHED
 from rocdoctor.train.smoke.worker import board
 from rocdoctor.train.smoke.worker.mode import Launch, all_modes
 from tests.train.smoke import launch_kit as kit
@@ -185,3 +186,12 @@ def test_time_without_a_processor_does_not_count_for_a_launch(
     watch: Any = launching._Watch("elastic", Launch(lambda _: []), place, tmp_path, "", None, BuildLocks({}, list))
     watch._wait(SimpleNamespace(pid=7, poll=poll), 20.0)
     assert (seen["polls"] == 40) is ends
+
+
+def test_no_rank_ends_by_itself_before_the_longest_deadline(tmp_path: Path) -> None:
+    place = launching.LaunchPlace("python", {}, 2, "gloo", "cpu", 10.0)
+    mode = next(one for one in all_modes() if one.name == "elastic")
+    assert mode.launch is not None
+    launching._prepare(mode, mode.launch, place, tmp_path)
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert min(plan["timeout_s"], plan["limit_s"]) >= 10.0 * MOST_STRETCHED
