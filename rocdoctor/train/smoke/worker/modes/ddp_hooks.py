@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 from typing import Any
 
 from .. import model as models
 from .. import plain
-from ..compare import END_TURN, agreed
+from ..compare import END_TURN
 from ..context import Context
 from ..mode import Mode
+from ..powersgd import COMPRESSED, powersgd
 from ..sharded import NEAR, SHORT, ShardedStep, plausible
 from ..tolerance import EXACT, FP32, PLAIN, TRAINED, Proof, Tolerance, usual
 from . import ddp
@@ -42,9 +42,6 @@ _ROUNDED_PARAMETERS = {
     "fp16": Tolerance(1e-5, "parameters before and after a step", _STEPPED),
     "bf16": Tolerance(8e-5, "parameters before and after a step", _STEPPED),
 }
-_COMPRESSED = Tolerance(
-    2e-3, "the loss of the fourth step", "PowerSGD is lossy from the third step on: 1.3e-3 was seen after 8 steps"
-)
 _NORMED = "GPUs' convolutions round more than a plain sum, and normalising takes differences; not measured so far"
 _OUTPUT = FP32["value"].times(1, "output and running mean", _NORMED)
 _NORMED_GRADIENTS = FP32["value"].times(2, "gradients", "twice what is allowed of values: " + _NORMED)
@@ -71,63 +68,6 @@ def _compressed(context: Context, name: str, kind: str) -> None:
     kept = getattr(context.torch, {"fp16": "float16", "bf16": "bfloat16"}[kind])
     exact = all(bool((one == one.to(kept).float()).all()) for one in models.gradients(model).values())
     context.expect("value", "the gradients", exact, f"are no {kind} values: they travelled uncompressed")
-
-
-def powersgd(context: Context) -> None:
-    """PowerSGD of rank 4: lossy, so the loss must fall as fast as without, and all ranks must hold equal gradients."""
-    torch, dist = context.torch, context.torch.distributed
-    context.need(importlib.util.find_spec("numpy"), "torch's PowerSGD imports NumPy, which is not installed")
-    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
-
-    power: Any = powerSGD_hook
-
-    # One bucket: the hook goes on from several ones in threads, and over gloo ranks then wait for each other.
-    model = ddp.wrap(context, bucket_cap_mb=25)
-    state: Any = power.PowerSGDState(
-        process_group=None, matrix_approximation_rank=4, start_powerSGD_iter=2, min_compression_rate=0.5
-    )
-    model.register_comm_hook(state, power.powerSGD_hook)
-    optimizer = models.optimizer_for(torch, "sgd", model.parameters())
-    steps = 4
-    wanted = context.reference("sgd", steps)
-    for step, (tokens, targets) in enumerate(context.batches(steps)):
-        context.mark(f"step {step}: forward and backward")
-        optimizer.zero_grad()
-        loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
-        loss.backward()
-        total = loss.detach().clone()
-        context.mark(f"step {step}: mean of the losses")
-        dist.all_reduce(total)
-        context.check(
-            "loss",
-            "loss",
-            total / context.world,
-            wanted.losses[step],
-            step=step,
-            tolerance=None if step < 3 else _COMPRESSED,
-        )
-        if step < 2:
-            context.check_all("grad", models.gradients(model), wanted.grads[step], step=step)
-        optimizer.step()
-    _same_everywhere(context, models.parameters(model), steps)
-    saved = state.compression_stats()
-    context.expect("value", "PowerSGD", float(saved[0]) > 1.0, f"compressed nothing (rate {float(saved[0]):.2f})")
-
-
-def _same_everywhere(context: Context, tensors: dict[str, Any], step: int) -> None:
-    """All ranks must hold bit-identical tensors: compared with the majority by a checksum of each tensor."""
-    torch, dist = context.torch, context.torch.distributed
-    names = sorted(tensors)
-    own = torch.stack([tensors[name].detach().double().sum() for name in names]).to(context.device)
-    everyone = [torch.empty_like(own) for _ in range(context.world)]
-    context.mark("checksums of all ranks")
-    dist.all_gather(everyone, own)
-    for at, name in enumerate(names):
-        usual, what = agreed(torch, [one[at] for one in everyone]), f"checksum of {name}"
-        if usual is not None:
-            context.check("param", what, own[at], usual, tolerance=0.0, step=step)
-        else:
-            context.expect("param", what, False, "differs between the ranks: no majority agrees", step=step)
 
 
 def post_local_sgd(context: Context) -> None:
@@ -363,7 +303,7 @@ _LOSSY = Proof(
     "four steps of SGD: the loss, the gradients before compression begins; parameters must be equal on all ranks, and "
     "less must travel than without",
     PLAIN,
-    (EXACT, *usual("loss", "grad"), _COMPRESSED),
+    (EXACT, *usual("loss", "grad"), COMPRESSED),
 )
 _AVERAGED = Proof(
     "two steps of SGD of one replica a rank: its gradients and, after the average, its parameters",
