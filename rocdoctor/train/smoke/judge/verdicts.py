@@ -128,6 +128,10 @@ def _wrong(record: ModeRecord) -> ModeResult:
     pairs = _pairs(record, named, earliest)
     if pairs:
         return _between(record, pairs, words, step)
+    if not everyone and all(one.get("summed") for one in _faults(named, earliest)):
+        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}, it cannot be told whose share"
+        words = f"{told}: {words}"
+        return _result(record, "fail", words, "collectives", [one.rank for one in record.ranks], step)
     origin = _origin(named, earliest)
     if origin is not None and [one.rank for one in named] != [origin]:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
@@ -138,12 +142,15 @@ def _wrong(record: ModeRecord) -> ModeResult:
     return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
 
 
+def _faults(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> list[dict[str, Any]]:
+    return [one for each in named for one in (each.result or {}).get("faults", ()) if order_of(one) == earliest]
+
+
 def _pairs(
     record: ModeRecord, named: Sequence[RankRecord], earliest: tuple[int, int, int]
 ) -> list[tuple[RankRecord, ...]]:
     """The pairs of ranks between which it was wrong, where faults tell such."""
-    faults = [one for each in named for one in (each.result or {}).get("faults", ()) if order_of(one) == earliest]
-    found = sorted({tuple(sorted(set(one.get("between", ())))) for one in faults})
+    found = sorted({tuple(sorted(set(one.get("between", ())))) for one in _faults(named, earliest)})
     of_rank = {one.rank: one for one in record.ranks}
     return [tuple(of_rank[rank] for rank in pair) for pair in found if len(pair) == 2 and set(pair) <= set(of_rank)]
 

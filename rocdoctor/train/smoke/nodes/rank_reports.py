@@ -60,6 +60,8 @@ def _fault(value: Any) -> dict[str, Any] | None:
         many = value.get(name)
         if isinstance(many, list) and (ranks := _ranks(many)):
             found[name] = ranks
+    if value.get("summed") is True:
+        found["summed"] = True
     return found
 
 

@@ -52,6 +52,7 @@ class ModeComparisons:
         owners: Any = None,
         layer: str = "",
         between: Sequence[int] = (),
+        summed: bool = False,
     ) -> bool:
         """Compare one tensor (or number) and note the difference.
 
@@ -60,6 +61,7 @@ class ModeComparisons:
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
         in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
         difference lies, where the stage alone would not tell. ``between``: two ranks, either of which may be at fault.
+        ``summed``: as in ``check_all``.
         """
         torch = self._torch
         limit_share = self.limit(stage) if tolerance is None else tolerance
@@ -101,7 +103,7 @@ class ModeComparisons:
         origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
         if alike.startswith("it ") and bad.numel() > 1 and stage in ("input", "local") and not layer:
             layer = "framework"  # a device that computes wrongly does not give another tensor, or twice the tensor
-        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between)
+        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed)
         return False
 
     def _equal(self, got: Any, wanted: Any) -> bool:
@@ -121,10 +123,12 @@ class ModeComparisons:
         turn: int | None = None,
         owners: Mapping[str, Any] | None = None,
         layer: str = "",
+        summed: bool = False,
     ) -> None:
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
         ``turns``: the turn of each name, where the order among them tells something; ``turn``: that of all others.
+        ``summed``: this rank alone holds these sums over all ranks, so a wrong one may be the fault of any.
         """
         missing = sorted(set(wanted) - set(got))
         if missing:
@@ -148,6 +152,7 @@ class ModeComparisons:
                     turn=(turns or {}).get(name, turn),
                     owners=(owners or {}).get(name),
                     layer=layer,
+                    summed=summed,
                 )
 
     def expect(
@@ -182,6 +187,7 @@ class ModeComparisons:
         origins: Sequence[int] = (),
         layer: str = "",
         between: Sequence[int] = (),
+        summed: bool = False,
     ) -> None:
         turn = _TURNS.get(stage, 0) if turn is None else turn
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
@@ -193,6 +199,8 @@ class ModeComparisons:
             more["layer"] = layer
         if between:
             more["between"] = [*between]
+        if summed:
+            more["summed"] = True
         self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400], **more})
         self.faults.sort(key=order_of)
         del self.faults[_MAX_KEPT:]

@@ -192,6 +192,15 @@ def test_groups_may_differ_in_what_they_do() -> None:
     assert 0 not in found.named and 1 not in found.named
 
 
+@pytest.mark.parametrize("bad", (0, 1))
+def test_of_a_sum_that_one_rank_alone_holds_any_share_may_be_wrong(bad: int) -> None:
+    ranks = [_right(rank) for rank in range(3)]
+    ranks[bad] = _wrong(bad, stage="grad")
+    assert _named(*ranks) == (bad,)
+    (ranks[bad].result or {})["faults"][0]["summed"] = True
+    assert _named(*ranks) == (0, 1, 2)
+
+
 def test_a_message_of_another_size_may_be_wrong_at_either_end() -> None:
     log = "terminate called after throwing an instance of 'gloo::EnforceNotMet'\n  what():  [enforce fail at "
     log += "pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"

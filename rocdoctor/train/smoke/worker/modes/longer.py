@@ -123,10 +123,11 @@ def _train(
     norm_of: Callable[[Any], Any],
     seen: Callable[[int], None] | None = None,
     parts: Callable[[int], int] = lambda _: 1,
+    summed: bool = False,
 ) -> None:
     """``named``: the parameters that learn, by plain name; ``cut``: this rank's parts of whole tensors; ``before`` and
     ``seen`` are called before each forward and after it; ``parts``: in how many micro-batches a step is made, the last
-    of which alone is exchanged."""
+    of which alone is exchanged; ``summed``: each rank holds another part of the gradients."""
     torch, dist = context.torch, context.torch.distributed
     wanted = reference(context)
     optimizer = torch.optim.AdamW(list(named.values()), lr=1.0)
@@ -152,7 +153,7 @@ def _train(
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, right.loss, step=step)
         grads = {name: shards.local_of(one.grad) for name, one in named.items() if one.grad is not None}
-        context.check_all("grad", grads, cut(right.whole), step=step)
+        context.check_all("grad", grads, cut(right.whole), step=step, summed=summed)
         context.mark(f"step {step}: clipping")
         norm = norm_of(torch.nn.utils.clip_grad_norm_(list(named.values()), float(right.norm) / 2))
         # Off by no more than each gradient is, relative to its own: 7.7e-8 was seen (as below).
@@ -160,7 +161,7 @@ def _train(
         context.check("grad", "norm of all gradients", norm, right.norm, **own)
         clipped = {f"clipped {name}": shards.local_of(one.grad) for name, one in named.items() if one.grad is not None}
         halves = {f"clipped {name}": one for name, one in cut(right.grads).items()}
-        context.check_all("grad", clipped, halves, step=step, turn=END_TURN - 8)
+        context.check_all("grad", clipped, halves, step=step, turn=END_TURN - 8, summed=summed)
         context.mark(f"step {step}: optimizer")
         optimizer.step()
         schedule.step()
@@ -252,7 +253,7 @@ def sharded(context: Context) -> None:
     def norm_of(norm: Any) -> Any:
         return norm.full_tensor() if shards.is_sharded(norm) else norm
 
-    _train(context, inner, named, cut, before, norm_of, parts=lambda step: 2 if step == _STEPS - 1 else 1)
+    _train(context, inner, named, cut, before, norm_of, None, lambda step: 2 if step == _STEPS - 1 else 1, True)
 
 
 _LONGER = Proof(
