@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rocdoctor.train.smoke.worker.context import Context
-from rocdoctor.train.smoke.worker.modes.ddp_hooks import _same_everywhere
+from rocdoctor.train.smoke.worker.powersgd import _same_everywhere
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
@@ -33,6 +33,18 @@ def test_what_needs_a_gpu_is_not_applicable_on_the_cpu(mode: str) -> None:
     assert result.message
 
 
+def loss_forgotten(active: Active) -> None:
+    """What compression lost in a step is not sent in the next."""
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+
+    def around(original: Any, state: Any, bucket: Any) -> Any:
+        if active():
+            state.error_dict.clear()
+        return original(state, bucket)
+
+    wrap(powerSGD_hook, "powerSGD_hook", around)
+
+
 FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     ("no-exchange", "all", "ddp", (0, 1, 2, 3), "nothing was exchanged"),
     ("not-broadcast", "all", "ddp", (1, 2, 3), "before step 0"),
@@ -46,6 +58,7 @@ FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     ("no-autocast", 1, "ddp-autocast", (1,), "autocast did nothing"),
     ("scale-lost", 3, "ddp-grad-scaler", (3,), "the gradients of step 0"),
     ("gradient-bit", 1, "ddp-powersgd", (1,), "the gradients of step 0"),
+    (loss_forgotten, 1, "ddp-powersgd", (1,), "what compression lost"),
 ]
 
 

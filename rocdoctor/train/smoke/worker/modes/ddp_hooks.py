@@ -10,7 +10,7 @@ from .. import plain
 from ..compare import END_TURN
 from ..context import Context
 from ..mode import Mode
-from ..powersgd import COMPRESSED, powersgd
+from ..powersgd import COMPRESSED, KEPT, powersgd
 from ..sharded import NEAR, SHORT, ShardedStep, plausible
 from ..tolerance import EXACT, FP32, PLAIN, TRAINED, Proof, Tolerance, usual
 from . import ddp
@@ -300,10 +300,10 @@ def _compressed_proof(kind: str) -> Proof:
 
 
 _LOSSY = Proof(
-    "four steps of SGD: the loss, the gradients before compression begins; parameters must be equal on all ranks, and "
-    "less must travel than without",
+    "four steps of SGD: the loss, the gradients before compression begins, and what compression lost, which the next "
+    "step must send; parameters must be equal on all ranks, and less must travel than without",
     PLAIN,
-    (EXACT, *usual("loss", "grad"), COMPRESSED),
+    (EXACT, *usual("loss", "grad"), COMPRESSED, KEPT),
 )
 _AVERAGED = Proof(
     "two steps of SGD of one replica a rank: its gradients and, after the average, its parameters",
