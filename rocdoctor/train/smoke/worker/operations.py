@@ -41,6 +41,15 @@ def operations(torch: Any) -> Iterator[Operation]:
     yield "hyperbolic tangent", ((33, 65),), torch.tanh, lambda x: 2 / (1 + (-2 * x).exp()) - 1
     yield "sine and cosine", ((33, 65), (33, 65)), lambda x, y: x.sin() * y.cos(), lambda x, y: x.sin() * y.cos()
     yield "silu", ((33, 65),), functional.silu, lambda x: x / (1 + (-x).exp())
+    yield "sigmoid", ((33, 65),), torch.sigmoid, lambda x: 1 / (1 + (-x).exp())
+    yield "log of sigmoid", ((33, 65),), functional.logsigmoid, lambda x: -(1 + (-x).exp()).log()
+    yield "mean squared error", ((33, 65), (33, 65)), functional.mse_loss, lambda x, y: ((x - y) ** 2).sum() / (33 * 65)
+    yield (
+        "relu, some inputs zero",
+        ((33, 65),),
+        lambda x: functional.relu(_some_zero(torch, x)),
+        lambda x: _some_zero(torch, x) * (_some_zero(torch, x) > 0),
+    )
     yield "sum over rows", ((257, 63),), lambda x: x.sum(0), lambda x: _ones(torch, x, 257) @ x
     yield "mean of each row", ((65, 127),), lambda x: x.mean(-1), lambda x: x @ _ones(torch, x, 127) / 127
     yield "largest of each row", ((65, 129),), lambda x: x.amax(-1), _largest
@@ -69,6 +78,11 @@ def operations(torch: Any) -> Iterator[Operation]:
         lambda x: torch.zeros(7, 9, dtype=x.dtype, device=x.device).index_add(0, numbers(torch, (61,), 7, x.device), x),
         lambda x: plain.one_hot(torch, numbers(torch, (61,), 7, x.device), 7, x.dtype).T @ x,
     )
+
+
+def _some_zero(torch: Any, x: Any) -> Any:
+    """The same, but every third number, whose gradient passes, is zero."""
+    return x - x.detach() * (numbers(torch, tuple(x.shape), 3, x.device) == 0)
 
 
 def _products(torch: Any) -> Iterator[Operation]:

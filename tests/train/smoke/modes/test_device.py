@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rocdoctor.train.smoke.worker.rank import _crash
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import torch
+
+from tests.train.smoke.planted.faults import Active, wrap
 
 
 @pytest.mark.parametrize("mode", ("compute", "memory", "data-loader"))
@@ -23,7 +28,23 @@ def test_copies_need_a_device() -> None:
     assert kit.run("copies").state == "not-applicable"
 
 
-WRONG = (
+def relu_at_zero(active: Active) -> None:
+    """The gradient of a relu passes where its input is zero."""
+
+    def around(original: Any, x: Any, *args: Any) -> Any:
+        return torch.where(x == 0, x, original(x, *args)) if active() else original(x, *args)
+
+    wrap(torch.nn.functional, "relu", around)
+
+
+def squares_twice(active: Active) -> None:
+    """The gradient of a mean squared error is that of a sum of two."""
+    wrap(torch.nn.functional, "mse_loss", lambda original, *two: original(*two) * (2 if active() else 1))
+
+
+WRONG: tuple[tuple[str | kit.Fault, str, str], ...] = (
+    (relu_at_zero, "compute", "relu, some inputs zero in float32, gradient 0"),
+    (squares_twice, "compute", "mean squared error in float32"),
     ("conv-bf16-off", "compute", "convolution in bfloat16"),
     ("gelu-off", "compute", "gelu in float32"),
     ("bmm-fp16-off", "compute", "batched product in float16"),
@@ -35,8 +56,8 @@ WRONG = (
 
 def test_a_wrong_device_is_named() -> None:
     layers = {"data-loader": "framework"}
-    cases = [(one, 1, mode, 2, "fail", (1,), layers.get(mode, "device"), words) for one, mode, words in WRONG]
-    assert kit.wrong_of(cases, 30.0) == []
+    rows = [(one, 1, mode, 2, "fail", (1,), layers.get(mode, "device"), words) for one, mode, words in WRONG]
+    assert kit.wrong_of(rows, 30.0) == []
 
 
 def test_a_reader_that_dies_is_a_matter_of_shared_memory() -> None:
@@ -60,7 +81,6 @@ def test_compiled_code_computes_the_same(world: int) -> None:
 
 
 def test_shared_memory_that_cannot_be_written_is_no_fault_of_the_framework() -> None:
-    torch = pytest.importorskip("torch")
     for number, words in ((30, "Read-only file system"), (28, "No space left on device")):
         assert _crash(torch, OSError(number, words))["kind"] == "space"
     traced = "Caught RuntimeError in worker 0.\nOriginal Traceback (most recent call last):\n"
