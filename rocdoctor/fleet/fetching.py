@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rocdoctor.fleet import ansible_action
 from rocdoctor.fleet.node_names import folded, unfolded
 from rocdoctor.fleet.node_side import MOST_COMPLAINED, on_node
 from rocdoctor.fleet.read_record import NODE
@@ -208,7 +209,7 @@ _PLAY = """\
   strategy: free
 {first}  tasks:
     - name: Record this node
-      ansible.builtin.raw: {command}
+      {action}: {command}
       register: rocdoctor_record
       changed_when: false
       failed_when: false
@@ -256,6 +257,7 @@ def site_play(program: str, records: str) -> str:
         more=_SITE_MORE,
         nodes=json.dumps(["all"]),
         first=_SITE_FIRST.format(records=json.dumps(records)),
+        action="ansible.builtin.raw",
         command=_of_ansible(asking),
         limit=asking.limit_s + 2 * _CONNECT_S,
         records="{{ rocdoctor_records }}",
@@ -274,7 +276,8 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
         more="",
         nodes=json.dumps(list(asking.nodes)),
         first="",
-        command=_of_ansible(asking),
+        action=ansible_action.ACTION,
+        command=f"{{command: {_of_ansible(asking)}}}",
         limit=limit,
         records=f"{folder}/records",
         temporary=f"{folder}/tmp",
@@ -303,7 +306,7 @@ def _ansible(asking: Asking, folder: str) -> FetchPlan:
         ("ANSIBLE_INVENTORY_CACHE_PLUGIN", "memory"),
     )
     complaint = _told(asking, _FATAL)
-    files = (("play.yml", play),)
+    files = (("play.yml", play), (ansible_action.PLACE, ansible_action.text()))
     return FetchPlan(
         argv_,
         _tagged(asking),

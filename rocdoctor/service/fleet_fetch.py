@@ -41,7 +41,9 @@ def fetched(engine: FetchName, asking: Asking, say: Callable[[str], None]) -> Ba
         plan = fetch_plan(engine, replace(asking, inventory=_inventory(asking.inventory)), folder)
         os.mkdir(f"{folder}/records", 0o700)
         for name, text in plan.files:
-            Path(folder, name).write_text(text)
+            place = Path(folder, name)
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            place.write_text(text)
         say(shlex.join(plan.argv))
         return _brought(plan, asking, folder)
     finally:

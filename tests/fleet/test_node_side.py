@@ -131,5 +131,5 @@ def test_each_engine_has_a_command_to_try_by_hand() -> None:
 
 def test_a_node_of_ansible_is_told_its_name_as_a_word() -> None:
     (_, text) = fetch_plan("ansible", _ASKING, "/run/f").files[0]
-    line = next(one for one in text.splitlines() if "ansible.builtin.raw: " in one)
-    assert json.loads(line.partition("raw: ")[2]).endswith(" sh '{{ inventory_hostname }}'")
+    line = next(one for one in text.splitlines() if "{command: " in one)
+    assert json.loads(line.partition("{command: ")[2].rstrip("}")).endswith(" sh '{{ inventory_hostname }}'")
