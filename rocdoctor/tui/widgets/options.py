@@ -26,6 +26,16 @@ class Options(OptionList):
         """Scroll once the new size is laid out."""
         self.call_after_refresh(self.scroll_to_highlight)
 
+    def action_page_up(self) -> None:
+        """A page up, where there is room for one: Textual has no place of any option before it knows the width."""
+        if self.scrollable_content_region:
+            super().action_page_up()
+
+    def action_page_down(self) -> None:
+        """A page down, likewise."""
+        if self.scrollable_content_region:
+            super().action_page_down()
+
 
 class RowOptions(Options):
     """A list where a click goes to a row, as arrows do, and only one on the row of the cursor does what Enter does."""
