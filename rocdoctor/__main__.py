@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import cache_from_source
 
 # Signals that follow the first one this soon are part of it: they would only break its clearing up.
 _SAME_S = 1.0
@@ -49,6 +51,7 @@ def main() -> None:
     """Run the command line; the exit code is the process's."""
     # A run makes many objects and few cycles: looked for at the usual pace they cost a tenth of the time.
     gc.set_threshold(100_000, 10, 10)
+    keep_to_ourselves()
     arguments = sys.argv[1:]
     try:
         if asks_machine(arguments):
@@ -59,6 +62,24 @@ def main() -> None:
     except KeyboardInterrupt:  # before anybody listened for it
         sys.exit(128 + signal.SIGINT)
     sys.exit(_run(arguments))
+
+
+def keep_to_ourselves() -> None:
+    """Nobody else may write to what we make; into what root makes, the group may not either.
+
+    Under a umask of 0, as some services have it, Python makes the folders of its byte code for everybody to write to:
+    whoever put a file there had it run by the next one.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    os.umask(os.umask(0o077) | (0o022 if os.geteuid() == 0 else 0o002))
+    with contextlib.suppress(
+        OSError, TypeError
+    ):  # none is kept; the one beside this file was made before its first line
+        folder = os.path.dirname(cache_from_source(__file__))
+        mode = os.stat(folder).st_mode
+        if mode & 0o002:
+            os.chmod(folder, mode & 0o7775)
 
 
 def asks_machine(arguments: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from textual.css.parse import parse
 from textual.pilot import Pilot
 
-from rocdoctor.tui import areas, kept_rules
+from rocdoctor.tui import areas, drop_orders, kept_rules
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
 from rocdoctor.tui.kept_rules import KeptRules
@@ -123,3 +123,21 @@ def test_a_screen_opened_after_a_change_of_theme_has_its_colours() -> None:
     host = fixture_host("recorded-cpu-vm")
     dark, later = driven(host, light_last)
     assert driven(host, light_first) == later != dark
+
+
+def test_the_environment_has_textual_do_nothing_for_root() -> None:
+    """TEXTUAL_LOG of another user, as su leaves it, named a link of theirs: root wrote into what it led to."""
+    looks = {"TEXTUAL_ANIMATIONS": "none", "TERM": "xterm"}
+    found = {**looks, "TEXTUAL_LOG": "/tmp/x", "TEXTUAL_DRIVER": "m:D", "TEXTUAL_PRESS": "q", "TEXTUAL_SCREENSHOT": "1"}
+    drop_orders(found)
+    assert found == looks
+
+
+def test_the_screens_drop_them_before_textual_looks() -> None:
+    code = (
+        "import os, sys, types; os.environ['TEXTUAL_LOG'] = 'x';"
+        "named = types.ModuleType('rocdoctor.host.live.trust'); named.privileged = lambda: True;"
+        "sys.modules[named.__name__] = named;"
+        "import rocdoctor.tui; assert 'textual' not in sys.modules; sys.exit('TEXTUAL_LOG' in os.environ)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
