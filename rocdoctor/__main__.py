@@ -73,9 +73,7 @@ def keep_to_ourselves() -> None:
     if not hasattr(os, "geteuid"):
         return
     os.umask(os.umask(0o077) | (0o022 if os.geteuid() == 0 else 0o002))
-    with contextlib.suppress(
-        OSError, TypeError
-    ):  # none is kept; the one beside this file was made before its first line
+    with contextlib.suppress(OSError, TypeError):  # the one beside this file was made before its first line
         folder = os.path.dirname(cache_from_source(__file__))
         mode = os.stat(folder).st_mode
         if mode & 0o002:

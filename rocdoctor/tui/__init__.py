@@ -13,7 +13,7 @@ _LOOKS = frozenset(("TEXTUAL_ANIMATIONS", "TEXTUAL_COLOR_SYSTEM", "TEXTUAL_DISAB
 
 
 def drop_orders(environment: MutableMapping[str, str]) -> None:
-    """Take away what would have Textual do something; root may have the environment of another user, as su leaves it."""
+    """Take away what would have Textual do something: su leaves root the environment of another user."""
     for name in [one for one in environment if one.startswith("TEXTUAL_") and one not in _LOOKS]:
         del environment[name]
 
