@@ -23,6 +23,16 @@ class KeptFocus(Screen[None]):
         self._hidden: Widget | None = None  # a part that was hidden while keys went to it
         self._instead: Widget | None = None  # what Textual chose then
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether the screen shows what is known."""
+        return True
+
+    @property
+    def filling(self) -> bool:
+        """Whether what most keys are for, such as the rows of a list, is still being made."""
+        return False
+
     def on_mount(self) -> None:
         """Hear when parts are laid out."""
         self.screen_layout_refresh_signal.subscribe(self, self._give_back, immediate=True)

@@ -242,6 +242,11 @@ class Page(KeptFocus):
             self.set_class(size.width >= columns, name)
 
     @property
+    def caught_up(self) -> bool:
+        """Whether the screen shows what is known."""
+        return not self._stale
+
+    @property
     def holds(self) -> str:
         """What is at work here that leaving would end, in words; "" for nothing."""
         return ""

@@ -11,13 +11,14 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.printable import clean
 from rocdoctor.tui.config import Config
 from rocdoctor.tui.look import Look
+from rocdoctor.tui.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
     from rocdoctor.model.subject import Subject
     from rocdoctor.tui.changes import SeenChange
 
 
-class Session(App[None]):
+class Session(TypedAhead):
     """Screens over one host; ``look`` is what is known of it at the moment."""
 
     look: reactive[Look] = reactive(Look(), init=False, always_update=True)

@@ -65,7 +65,7 @@ async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
     """Wait until the looking and all other work is over and the screen is drawn."""
     for _ in range(_MOST_PAUSES):
         await pilot.pause(_PAUSE_S)
-        if not (app.look.busy or working(app) or getattr(app.screen, "at_work", False)):
+        if not (app.keys_wait or app.look.busy or working(app) or getattr(app.screen, "at_work", False)):
             break
     await pilot.pause()
     await pilot.wait_for_scheduled_animations()

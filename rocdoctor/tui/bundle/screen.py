@@ -113,6 +113,11 @@ class BundlePage(Page):
             self._say("Putting the bundle together: masking, judging, counting ...")
         self._work = Background(self.app, work, done=self._gathered, failed=self._failed)
 
+    @property
+    def filling(self) -> bool:
+        """Whether the bundle is being put together for the first time."""
+        return self._contents is None and self._work is not None and self._work.running
+
     def _forget(self) -> None:
         if self._work is not None:
             self._work.cancel()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
 from textual.events import Resize
@@ -22,6 +22,7 @@ from rocdoctor.report.text import lines
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.fleet.fleet_rows import AGAIN, FleetEntry, beside, entries
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG
+from rocdoctor.tui.typed_ahead import TypedAhead
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.key_line import KeyLine
 from rocdoctor.tui.widgets.options import SearchedRowOptions
@@ -30,7 +31,7 @@ _WIDE = 120
 _COLOURS = {"drain": WRONG, "test": RISK, "watch": RISK, "unknown": UNKNOWN, "different": NOTE, AGAIN: NOTE, "": NOTE}
 
 
-class FleetApp(App[None]):
+class FleetApp(TypedAhead):
     """``judged`` reads the store, slow and with the errors of its command; ``store`` is how the user names it."""
 
     TITLE = "rocdoctor fleet"

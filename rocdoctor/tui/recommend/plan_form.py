@@ -78,6 +78,11 @@ class PlanForm(Container):
                 yield Input(id="search", placeholder="key /")
             yield Rows(id="models")
 
+    @property
+    def knows_models(self) -> bool:
+        """Whether the list has models."""
+        return bool(self._models)
+
     def form(self) -> Form:
         """What the fields hold."""
         text = {name: self.query_one(f"#{name}", Input).value for name in ("seq", "batch", "gpus", "nodes", "script")}

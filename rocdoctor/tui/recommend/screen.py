@@ -119,6 +119,11 @@ class RecommendPage(Page):
             self._outdated = True
             self._tell_state()
 
+    @property
+    def filling(self) -> bool:
+        """Whether the list of models is being read."""
+        return not self._form.knows_models and self._searching
+
     def _forget(self) -> None:
         if self._work is not None:
             self._work.cancel()

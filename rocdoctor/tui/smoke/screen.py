@@ -145,6 +145,11 @@ class SmokePage(Page):
         return self._session is not None and self._session.going_on
 
     @property
+    def filling(self) -> bool:
+        """Whether the modes are being read."""
+        return not self._choice.modes
+
+    @property
     def holds(self) -> str:
         """A run."""
         return "smoke tests are running" if self._going_on else ""
