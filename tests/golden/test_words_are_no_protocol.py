@@ -20,6 +20,7 @@ from rocdoctor.compare.snapshot import snapshot
 from rocdoctor.host.base import Host
 from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.judging.diagnose import rank
+from rocdoctor.judging.gpu_standing import about
 from rocdoctor.judging.subjects import grouped
 from rocdoctor.model.finding import Diagnosis, Finding, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
@@ -29,7 +30,7 @@ from rocdoctor.repair.setup.planner import plan
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.tui.findings.details import steps_for
 from rocdoctor.tui.findings.findings_list import FindingsSection, sections
-from rocdoctor.tui.topology.check_notes import about, notes
+from rocdoctor.tui.topology.check_notes import notes
 from tests.examples import some
 from tests.golden.faulty import FOLDER
 from tests.golden.replay import NAMES, host_of, judged

@@ -14,6 +14,7 @@ from rich.text import Text
 from textual.pilot import Pilot
 
 from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.judging.gpu_standing import failing, standings
 from rocdoctor.judging.subjects import grouped
 from rocdoctor.model.facts import GpuLink
 from rocdoctor.model.finding import Diagnosis, Finding, Fix
@@ -32,7 +33,7 @@ from rocdoctor.tui.findings.screen import FindingsPage
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.overview.dashboard import gpu_lines, link_lines, next_lines, state_word
 from rocdoctor.tui.overview.drawing import counts, first, found_row
-from rocdoctor.tui.story import Story, failing, next_step, standings, story
+from rocdoctor.tui.story import Story, next_step, story
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 from rocdoctor.tui.topology.drawing import topology
 from tests.golden.replay import FIXTURES, judged, judged_fixture, our_checks

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from rocdoctor.insight.gpus.gpu_health import telling
 from rocdoctor.insight.gpus.presence import no_gpu_words
+from rocdoctor.judging.gpu_standing import GpuStanding, standings
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
@@ -16,7 +17,6 @@ from rocdoctor.repair.setup.words import headline as setup_headline
 from rocdoctor.report.text import wrap
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look
-from rocdoctor.tui.story import GpuStanding, standings
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE, heat_style
 from rocdoctor.tui.topology.check_notes import lost_links
 from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cells, pair_words

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from rocdoctor.host.base import Host
+from rocdoctor.judging.gpu_standing import Unfit, failing
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look
@@ -21,7 +22,6 @@ from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
 from rocdoctor.tui.session import same_evidence
-from rocdoctor.tui.story import Unfit, failing
 from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
 from rocdoctor.tui.write_files import FOLDER

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from rocdoctor.judging.gpu_standing import about
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts import Gpu, Machine, Nic
 from rocdoctor.model.finding import SEVERITIES, Severity, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.style import NOTE, SEVERITY_STYLE, UNKNOWN
 from rocdoctor.tui.topology import labels
-from rocdoctor.tui.topology.check_notes import CheckNote, Notes, about, notes
+from rocdoctor.tui.topology.check_notes import CheckNote, Notes, notes
 from rocdoctor.tui.topology.path_links import Branch, could_words, now_words
 from rocdoctor.tui.topology.pcie_tree import PlaceSection, on_card, place_sections
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rocdoctor.model.facts import Gpu, Machine
-from rocdoctor.model.finding import SEVERITIES, Severity, Verdict
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Severity, Verdict
 from rocdoctor.model.question import Question
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.topology.path_links import Key, Limb, limbs, sources
@@ -30,18 +30,6 @@ class Notes:
     limbs: dict[Key, list[CheckNote]] = field(default_factory=dict)
     gpus: dict[int, list[CheckNote]] = field(default_factory=dict)
     nics: dict[str, list[CheckNote]] = field(default_factory=dict)
-
-
-def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
-    """The findings that are about a GPU or name it, the gravest first."""
-    found: list[tuple[int, Verdict]] = []
-    for verdict in verdicts:
-        one = verdict.finding
-        if one is None:
-            continue
-        if gpu.subject in (verdict.subject, *one.about.subjects):
-            found.append((SEVERITIES.index(one.severity), verdict))
-    return [verdict for _, verdict in sorted(found, key=lambda pair: pair[0])]
 
 
 def lost_links(machine: Machine, verdicts: Sequence[Verdict]) -> dict[tuple[int, int], CheckNote]:

@@ -9,6 +9,7 @@ from rich.text import Text
 from rocdoctor.insight.links.fabric import shared_hops
 from rocdoctor.insight.links.pcie import generation
 from rocdoctor.insight.links.pcie_path import asleep, hypervisor_sign
+from rocdoctor.judging.gpu_standing import about
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Fact, Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu, Machine, Nic, PcieHop
@@ -17,7 +18,6 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.model.units import binary_size
 from rocdoctor.tui.style import NOTE, SEVERITY_STYLE
 from rocdoctor.tui.topology import labels
-from rocdoctor.tui.topology.check_notes import about
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
 from rocdoctor.tui.topology.labels import distance, place_of
 from rocdoctor.tui.topology.link_matrix import NONE, OPEN, cell, meaning, weights_of

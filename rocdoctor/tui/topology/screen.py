@@ -258,7 +258,7 @@ class TopologyPage(Page):
 
 def _first(diagnosis: Diagnosis) -> int | None:
     """The GPU to begin with: that of the gravest error or warning, else the first."""
-    from rocdoctor.tui.story import standings  # read in after the screen is there
+    from rocdoctor.judging.gpu_standing import standings  # read in after the screen is there
 
     each = standings(diagnosis)
     told = [one for one in each if one.severity in ("error", "warning")]

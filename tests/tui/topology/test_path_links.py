@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.judging.check import About, finding, quote
+from rocdoctor.judging.gpu_standing import about
 from rocdoctor.model.facts import Container, Gpu, LinkState, Nic
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.subject import MACHINE, Subject
-from rocdoctor.tui.topology.check_notes import about
 from rocdoctor.tui.topology.path_links import limbs, narrowest_limb
 from tests.golden.edits import Broken
 from tests.golden.replay import judged, judged_fixture
