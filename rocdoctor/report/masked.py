@@ -32,7 +32,7 @@ def _knows_nothing() -> Masker:
     return Masker()
 
 
-_MANY_VERDICTS = 1000  # of fewer it is not worth while to look at all texts first
+_MANY_VERDICTS = 100  # of fewer it is not worth while to look at all texts first
 _MOST_HEARD = 4 * 1024 * 1024  # characters of a text whose lines may tell of each other
 
 

@@ -62,7 +62,7 @@ def chosen_checks(
     """The checks that were asked for; unknown names end with a suggestion. User folders come after our own."""
     # The screens open a host before they need checks.
     from rocdoctor.host.live.trust import untrusted
-    from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check, name_of
+    from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check, load_together, name_of
 
     ours, named = checks_folder(), [Path(folder) for folder in folders]
     paths: dict[str, Path] = {}
@@ -84,6 +84,7 @@ def chosen_checks(
     for name in sorted((wanted | unwanted) - set(paths)):
         raise UsageError(f"no check '{name}'{suggestion(name, list(paths))}; see rocdoctor list")
     loaded: list[Check] = []
+    load_together(len(wanted - unwanted))
     for name in sorted(wanted - unwanted):
         try:
             loaded.append(load_check(paths[name]))

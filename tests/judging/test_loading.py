@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from rocdoctor.judging import loading
 from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check
 
 _CHECK = '''"""{title}"""
@@ -37,3 +40,40 @@ def test_a_check_of_somebody_else_is_read_in_as_it_is_now(tmp_path: Path) -> Non
     (tmp_path / "mine.py").write_text("def mine(): pass\n")
     with pytest.raises(CheckLoadError, match="no function 'mine'"):
         load_check(tmp_path / "mine.py")
+
+
+def test_byte_code_that_is_kept_is_of_the_files_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(loading, "knowledge_folder", lambda: tmp_path)
+    monkeypatch.setattr(loading, "_together", {})
+    folder = tmp_path / "checks"
+    folder.mkdir()
+    for at, title in enumerate(("One.", "Three.", "Three?"), 1):
+        path = _write(folder, title)
+        os.utime(path, (at, at))
+        found = loading._codes(folder)
+        assert [one.co_consts[0] for one in found.values()] == [title]
+        loading._together.update(found)
+        assert load_check(path).manual == title
+    assert loading._codes(folder / "none") == {}
+
+
+def test_kept_byte_code_is_of_our_own_checks_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr(loading, "_codes", lambda folder: asked.append(folder) or {})
+    loading.load_together(1)
+    assert asked == []
+    loading.load_together(200)
+    assert asked == [checks_folder()]
+    monkeypatch.setattr(loading, "_byte_code_is_ours", lambda _: False)
+    loading.load_together(200)
+    assert asked == [checks_folder()]
+
+
+def test_the_usual_way_is_left_where_a_check_cannot_be_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(loading, "knowledge_folder", lambda: tmp_path)
+    (tmp_path / "mine.py").write_text("def mine(:\n")
+    assert loading._codes(tmp_path) == {}

@@ -48,7 +48,7 @@ _OWN = "masked-"
 _CUT = regex(r"(?<![\w-])(?:user|host)-\d{1,6}[A-Za-z_]")  # the rest of a name too long for its place
 _JUDGED_AGAIN = 2
 _MANY_LINES = 200  # of fewer it is not worth while to ask which are alike
-_MANY_TEXTS = 100  # of fewer it is not worth while to look at them together
+_MANY_TEXTS = 40  # of fewer it is not worth while to look at them together
 _SLAB = 10_000
 MOST_TOLD = 30_000
 # What logs may well tell of thousands of times.
