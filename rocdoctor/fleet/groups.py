@@ -199,6 +199,8 @@ class Oddities:
                 found.append(self._missing(record, usual))
             else:
                 found.append(_different(f"{here} GPUs, {usual} on peer nodes; it never had more.", "gpus"))
+        elif not record.complete and usual is not None and here < usual:
+            found.append(_different(f"{here} GPUs listed, {usual} on peer nodes; the list may be cut short.", "gpus"))
         elif record.gpu_traits and record.complete and self.norm.gpus in (None, here):
             found += self._once("gpus", record.gpu_traits, lambda: self._gpus(record.gpu_traits))
         for title, value in self.norm.tables.items():

@@ -105,7 +105,8 @@ class NodeMemory:
     """One node. ``at``: when its last record was taken; ``missed``: rounds since then without one that counts.
 
     ``undecided``: the checks of which that record says nothing. ``unsettled``: those that were once enough to act, in
-    whatever boot, and that no record since has shown to be gone.
+    whatever boot, and that no record since has shown to be gone. ``in_row``: of what is certain, how many records in a
+    row have shown it, whatever boots they are of: a node that restarts again and again has few records of each.
     """
 
     at: int | None = None
@@ -126,11 +127,14 @@ class NodeMemory:
     figures: dict[str, list[FigureLook]] = field(default_factory=dict)
     net: list[list[Any]] = field(default_factory=list)  # when it was slow with all partners, and the sentence
     net_at: int = 0
+    in_row: dict[str, int] = field(default_factory=dict)
 
     def begin(self, boot: str | None, at: int) -> None:
         """A record has come; what was seen in another boot proves nothing of this one."""
         if boot != self.boot:
             self.trails, self.boot = {}, boot
+        if self.at is not None and at - self.at > _SPELL_S:
+            self.in_row = {}
         self.at, self.missed, self.why = at, 0, ""
 
     def note(self, found: Sequence[tuple[NodeClass, Sighting]], forgotten: frozenset[str], at: int) -> None:
@@ -158,6 +162,11 @@ class NodeMemory:
                 trail.note(key in there, at)
                 if trail.over:
                     del self.trails[key]
+        lasting = [key for key, (node_class, one) in there.items() if node_class == "certain" and not one.event]
+        self.in_row = {key: min(self.in_row.get(key, 0) + 1, WINDOW) for key in lasting}
+        for key, count in self.in_row.items():
+            if count >= WINDOW:  # it outlasts every boot
+                self.trails[key].seen = [1] * WINDOW
         left = {*self.undecided, *(one.check for _, one in found)}.intersection(self.unsettled)
         self.unsettled = sorted(left | {one.check for one in self.trails.values() if one.ready})
         if there and not self.sick:

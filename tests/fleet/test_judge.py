@@ -99,6 +99,30 @@ def test_another_boot_begins_anew() -> None:
     assert fleet.said("n3") == ("certain", "none")
 
 
+def test_what_is_certain_and_outlasts_five_boots_is_enough() -> None:
+    """A node that restarts again and again has one record of each boot."""
+    fleet = FleetRounds()
+    narrow, seen = sick("pcie-link-narrow", 2), [1, 1, 1, 1, 5]
+    for at, count in enumerate(seen):
+        fleet.round(node("n3", NOW, _FATAL, boot=f"b-{at}"), node("n4", NOW, narrow, boot=f"b-{at}"))
+        assert fleet.verdict.nodes[0].reasons[0].seen == count
+        assert fleet.said("n3") == ("certain", "drain" if count == 5 else "none")
+    assert fleet.said("n4") == ("likely", "none"), "what comes and goes on sound nodes may do so at each start"
+
+
+@pytest.mark.parametrize("between", ["a sound record", "a week"])
+def test_what_was_gone_between_boots_begins_anew(between: str) -> None:
+    fleet = FleetRounds()
+    for at in range(4):
+        fleet.round(node("n3", NOW, _FATAL, boot=f"b-{at}"))
+    if between == "a week":
+        fleet.at += 8 * 86400
+    else:
+        fleet.round(node("n3", boot="b-4"))
+    fleet.round(node("n3", NOW, _FATAL, boot="b-5"))
+    assert fleet.said("n3") == ("certain", "none")
+
+
 def test_software_and_settings_never_drain() -> None:
     fleet = FleetRounds()
     base = fixture_record()
@@ -137,7 +161,8 @@ def test_a_list_that_may_not_show_all_gpus_misses_none() -> None:
     fleet = FleetRounds()
     for _ in range(3):
         fleet.round(node("n3", complete=False, **without(5)))
-    assert fleet.said("n3")[1] == "none"
+    assert fleet.said("n3") == ("different", "none"), "it is not silent about it either"
+    assert "7 GPUs listed, 8 on peer nodes" in str(fleet.of("n3"))
 
 
 def test_a_link_below_that_of_equals() -> None:
