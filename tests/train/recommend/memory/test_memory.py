@@ -95,6 +95,13 @@ def layer(**fields: Any) -> float:
     return layer_bytes(work, "dense").saved / work.model.hidden
 
 
+def test_residuals_of_frozen_16_bit_weights_stay_in_16_bits() -> None:
+    # Autocast leaves sums in the type of the embedding: fp32 where all weights are trained.
+    alone = {"gpus": 1, "parallel": {}, "recompute": "full"}
+    assert layer(**alone, method="full") == 4.0
+    assert layer(**alone, method="lora") == layer(**alone, method="qlora") == 2.0
+
+
 def test_a_layer_saves_what_its_operations_need() -> None:
     # 8 for norms, 8 for q k v o, 8 f/h for a gate written out (f = 2.6875 h), 4 B a head of statistics.
     written_out = 8 + 8 + 8 * 2.6875 + 4 * 32 / 4096
