@@ -184,7 +184,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     if compiled and spec.get("fused_ce") is None and "titan" in named:
         # ``compile.components`` (torchtitan/config, components/loss.py), read 2026-11-28.
         loss = "compiled"
-        why.append("fused_ce not given: compiled, as torchtitan has done with the model since February 2025")
+        why.append("fused_ce not given: compiled, as torchtitan has done with the model since April 2025")
     method = str(spec.get("method") or "full")[:60].lower()
     if "offload" in method and "no offload" not in method:
         parallel = replace(parallel, offload_optimizer=True, offload_weights=parallel.zero == 3)
