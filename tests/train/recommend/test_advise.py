@@ -33,8 +33,9 @@ def test_a_plan_fits_and_no_better_one_was_passed_over(gpus: str, nodes: int) ->
     found = [one for one in Search(where, what).candidates(usual_frameworks(where, what)) if one.fits == "yes"]
     first = max(found, key=lambda one: one.score)
     chosen = next(one for one in found if one.work == answer.plan.work)
+    odd = (first.work.micro_batch * first.work.microbatches).bit_count() > 1
     assert chosen.score == first.score or (
-        chosen.score >= 0.98 * first.score and chosen.memory.high < 0.93 * first.memory.high
+        chosen.score >= 0.98 * first.score and (odd or chosen.memory.high < 0.93 * first.memory.high)
     )
     assert answer.runner_up is None or answer.runner_up.work != chosen.work
 
@@ -211,6 +212,16 @@ def test_what_no_program_trains_over_nodes_goes_to_one_that_takes_any_sizes() ->
         plan = recommend(where, work(name, seq=4096)).plan
         assert plan is not None
         assert plan.work.framework == "fsdp2"
+
+
+def test_of_plans_as_fast_one_with_a_usual_number_of_sequences_is_taken() -> None:
+    plan = recommend(fleet("8xMI300X"), work("llama-3.2-1b", method="full", seq=2048)).plan
+    assert plan is not None
+    assert (plan.work.micro_batch * plan.work.microbatches).bit_count() == 1
+    # Where three fit and four do not, three are a third faster than two: AMD's recipe has them too.
+    plan = recommend(fleet("8xMI300X"), work("llama-3.1-70b", seq=8192)).plan
+    assert plan is not None
+    assert plan.work.micro_batch == 3
 
 
 def test_sixteen_bit_states_of_fine_tuning_are_taken_where_they_are_much_faster() -> None:
