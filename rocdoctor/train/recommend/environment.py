@@ -85,10 +85,21 @@ def _wanted(plan: Plan) -> Iterator[Setting]:
         return
     yield from _allocator(plan)
     yield from _megatron(plan)
-    if fleet.vendor == "amd" and fleet.nodes > 1 and _is_mi300x(fleet) and plan.work.framework in ("fsdp1", "fsdp2"):
-        guide = "AMD's workload guide for MI300X, for FSDP over several nodes"
+    guide = _two_queues(plan)
+    if guide is not None:
         yield Setting("TORCH_NCCL_HIGH_PRIORITY", "1", f"collectives go first: {guide}")
         yield Setting("GPU_MAX_HW_QUEUES", "2", f"one queue to compute, one to communicate: {guide}")
+
+
+def _two_queues(plan: Plan) -> str | None:
+    """Who asks for a queue of their own for collectives, and for what; None where nobody does."""
+    fleet, framework = plan.fleet, plan.work.framework
+    if fleet.vendor != "amd" or fleet.gpus == 1:
+        return None
+    if fleet.nodes > 1 and _is_mi300x(fleet) and framework in ("fsdp1", "fsdp2"):
+        return "AMD's workload guide for MI300X, for FSDP over several nodes"
+    # AMD-AGI/Primus runner/helpers/envs/base_env.sh, for all Instinct GPUs; read 2026-11-29.
+    return "AMD's Primus starts Megatron-LM so" if framework == "megatron" and _is_instinct(fleet) else None
 
 
 def _threads(fleet: Fleet) -> Iterator[Setting]:
@@ -179,6 +190,10 @@ def _rocm(fleet: Fleet) -> Iterator[Setting]:
 
 def _is_mi300x(fleet: Fleet) -> bool:
     return "MI300X" in fleet.gpu.name.upper()
+
+
+def _is_instinct(fleet: Fleet) -> bool:
+    return (fleet.gfx or "") in ("gfx90a", "gfx942", "gfx950")
 
 
 def _scratch(reason: str) -> Setting:

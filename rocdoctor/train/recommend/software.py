@@ -31,6 +31,10 @@ class SoftwareAnswer:
         return self.value
 
 
+# Of Megatron-LM's model code, where any flash kernel is counted on.
+ENGINE_ATTENTION = SoftwareAnswer("flash", "kernels of Transformer Engine that keep no scores")
+
+
 def attention(fleet: Fleet) -> SoftwareAnswer:
     """The attention kernel to plan with: ``flash`` keeps no scores, ``math`` keeps them all."""
     unknown = "whether torch has an attention kernel for this GPU is not known, so the scores are planned for"

@@ -147,7 +147,12 @@ def test_what_a_guide_says_of_one_part_is_for_that_part_alone() -> None:
     assert pair <= set(_on(_mi("MI300X", "gfx942", "7.2.0", nodes=2), **sharded))
     assert not pair & set(_on(_mi("MI210", "gfx90a", "7.2.0", nodes=2), **sharded))
     assert not pair & set(_on(_mi("MI300X", "gfx942", "7.2.0"), framework="fsdp2", parallel={"fsdp": 8}))
-    assert not pair & set(_on(_mi("MI300X", "gfx942", "7.2.0", nodes=2), framework="megatron", parallel={"tp": 8}))
+    # Primus, AMD's launcher of Megatron-LM, sets them for all Instinct GPUs, and for no others.
+    megatron = {"framework": "megatron", "parallel": {"dp": 8}}
+    for name, gfx in (("MI300X", "gfx942"), ("MI250X", "gfx90a"), ("MI355X", "gfx950")):
+        assert pair <= set(_on(_mi(name, gfx, "7.2.0"), **megatron))
+    assert not pair & set(_on(_mi("RX 7900 XTX", "gfx1100", "7.2.0"), **megatron))
+    assert not pair & set(_on(_nvidia(None), **megatron))
 
     assert _on(_mi("MI300X", "gfx942", "6.4.0"))["NCCL_MIN_NCHANNELS"] == "112"
     for other in (_mi("MI300X", "gfx942", "7.0.0"), _mi("MI300X", "gfx942", None), _mi("MI250X", "gfx90a", "6.4.0")):

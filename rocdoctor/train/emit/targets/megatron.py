@@ -36,6 +36,11 @@ _OF_MODEL = (
     Setting("NORM_EPSILON", "1e-5", "rms_norm_eps or layer_norm_eps of the model's config.json"),
 )
 FILL_IN = "FILL-IN"
+_KERNELS = {
+    "fused": "kernels that Transformer Engine has of its own: CK and AOTriton on AMD, cuDNN on NVIDIA",
+    "flash": "those of the package flash-attn, as estimated",
+    "unfused": "scores were estimated to be kept",
+}
 _CONNECTIONS = Setting("CUDA_DEVICE_MAX_CONNECTIONS", "1", "Megatron-LM demands it for tensor and context parallelism")
 
 
@@ -217,9 +222,7 @@ def _computing(plan: Plan) -> Iterator[Argument]:
         yield Argument(words, reason)
     elif work.recompute == "selective":
         yield Argument(("--recompute-granularity", "selective", "--recompute-modules", "core_attn"), reason)
-    yield Argument(
-        ("--attention-backend", _attention(plan)), because(plan, "attention", "the kernel that was estimated")
-    )
+    yield Argument(("--attention-backend", _attention(plan)), _KERNELS[_attention(plan)])
     yield Argument(("--optimizer", "adam"), because(plan, "optimizer", "AdamW, two moments in fp32"))
     if work.optimizer == "adam16bit":
         short = ("--use-precision-aware-optimizer", "--exp-avg-dtype", "bf16", "--exp-avg-sq-dtype", "bf16")
@@ -237,9 +240,12 @@ def _attention(plan: Plan) -> str:
     work = plan.work
     if not work.flash:
         return "unfused"
-    # Heads of keys and values differ in width with latent attention, which flash-attention 2 does not take.
-    named = re.search(r"cudnn|fused|aiter|\bck\b|\bte\b", work.attention) is not None
-    return "fused" if named or work.model.latent is not None else "flash"
+    # "flash" leaves Transformer Engine the package flash-attn alone (megatron/core/models/common/language_module/
+    # language_module.py). ROCm's engine had it switched off in 2024 and takes it where it is installed today
+    # (pytorch/attention of ROCm/TransformerEngine, read 2026-11-29); kernels of its own are in every build. They also
+    # take heads whose keys and values differ in width, as those of latent attention do.
+    named = re.search(r"fa[23]|flash[_-]?(?:attn|attention)?[_-]?[23]", work.attention) is not None
+    return "flash" if named and work.model.latent is None else "fused"
 
 
 def _expert_layers(model: Model) -> str:

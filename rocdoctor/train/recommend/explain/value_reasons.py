@@ -17,7 +17,7 @@ from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.model.torchtitan_code import without_code
 from rocdoctor.train.recommend.plan import Choice, Plan
 from rocdoctor.train.recommend.search.candidates import Candidate, Search
-from rocdoctor.train.recommend.software import attention, fp8, precision
+from rocdoctor.train.recommend.software import ENGINE_ATTENTION, attention, fp8, precision
 from rocdoctor.train.recommend.speed.communication import volumes
 from rocdoctor.train.smoke.plan.order import refusal
 
@@ -111,7 +111,7 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     found = fp8(fleet) if work.precision == "fp8" else precision(fleet)
     value = f"pure {work.precision}" if work.pure_bf16 else work.precision
     yield Choice("precision", value, found.reason, _doubt(found.source), source=found.source)
-    kernel = attention(fleet)
+    kernel = ENGINE_ATTENTION if work.framework == "megatron" and work.flash else attention(fleet)
     yield Choice("attention", work.attention, kernel.reason, _doubt(kernel.source), source=kernel.source)
     if work.method == "full":
         yield _optimizer(search, chosen)

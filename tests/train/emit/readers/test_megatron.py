@@ -255,7 +255,7 @@ def _wanted(one: Plan) -> dict[str, Any]:
         "recompute_method": None if work.recompute != "full" else "uniform" if again is None else "block",
         "recompute_num_layers": None if work.recompute != "full" else 1 if again is None else again // sizes.chunks,
         "recompute_modules": ["core_attn"] if work.recompute == "selective" else None,
-        "attention_backend": "AttnBackend." + ("unfused" if not work.flash else "fused" if latent else "flash"),
+        "attention_backend": "AttnBackend." + ("fused" if work.flash else "unfused"),
         "optimizer": "adam",
         "optimizer_cpu_offload": False,
         "cross_entropy_loss_fusion": False,
