@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import log2
 from typing import Any
 
 from rocdoctor.train.recommend.model.layout import Framework
@@ -15,6 +16,11 @@ Layout = tuple[Mapping[str, Any], float]
 
 # Sequences shorter than this a rank need no context parallelism: one GPU holds them.
 _LONG = 8192
+# What each doubling of a pipeline's stages takes: more ranks that wait for each other, and stages of so few layers that
+# the head makes the last one uneven. Of plans as fast, recipes take the shallow one: tensor parallelism over 8 GPUs and
+# eight stages for 405B (AMD-AGI/Primus examples/megatron/configs/MI300X/llama3.1_405B-BF16-pretrain.yaml, read
+# 2026-11-29). How much it is is a choice, not measured.
+_DEPTH = 0.25
 
 
 def _powers(limit: int) -> list[int]:
@@ -58,15 +64,16 @@ def _pipelines(fleet: Fleet, workload: Workload, framework: Framework) -> Iterat
     for stages in range(2, min(fleet.gpus, layers) + 1):
         if fleet.gpus % stages:  # seven nodes may be seven stages
             continue
+        deep = more + _DEPTH * log2(stages / 2)
         if layers % stages:
             if framework == "megatron" and -(-layers // stages) * (stages - 1) < layers:
-                yield {"pp": stages, "schedule": "1F1B"}, 2.5 + more
+                yield {"pp": stages, "schedule": "1F1B"}, 2.5 + deep
             continue
-        yield {"pp": stages, "schedule": "1F1B"}, 2.0 + more
+        yield {"pp": stages, "schedule": "1F1B"}, 2.0 + deep
         if layers % (2 * stages) == 0:
-            yield {"pp": stages, "schedule": "Interleaved1F1B", "vpp": 2}, 2.5 + more
+            yield {"pp": stages, "schedule": "Interleaved1F1B", "vpp": 2}, 2.5 + deep
             if framework == "fsdp2":
-                yield {"pp": stages, "schedule": "ZBVZeroBubble", "vpp": 2}, 3.0 + more
+                yield {"pp": stages, "schedule": "ZBVZeroBubble", "vpp": 2}, 3.0 + deep
 
 
 def _mixed(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[Layout]:

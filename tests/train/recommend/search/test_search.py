@@ -382,3 +382,17 @@ def test_without_known_rates_plans_are_ordered_by_nominal_ones(gpus: str) -> Non
     assert all(one.speed is None and one.pace > 0 for one in found)
     again = {one.work.recompute: one.pace for one in found if (one.work.micro_batch, one.work.microbatches) == (1, 1)}
     assert again["none"] > again["full"]
+
+
+def test_a_deeper_pipeline_takes_more_to_set_up_than_a_shallow_one() -> None:
+    where, what = fleet("8xMI300X", 16), work("llama-3.1-405b", seq=8192)
+    levels = {
+        sizes["pp"]: level
+        for sizes, level in layouts(where, what, "megatron")
+        if sizes.get("tp") == 8 and sizes.get("pp", 1) > 1 and "vpp" not in sizes
+    }
+    assert levels[2] < levels[4] < levels[8] < levels[16]
+    # Eight stages and sixteen are as fast by the estimate, and AMD's recipe for this model has eight.
+    plan = recommend(where, what).plan
+    assert plan is not None
+    assert (plan.work.parallel.tp, plan.work.parallel.pp) == (8, 8)
