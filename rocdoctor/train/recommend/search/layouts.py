@@ -10,6 +10,7 @@ from math import log2
 from typing import Any
 
 from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.plan import Fleet, Workload
 
 Layout = tuple[Mapping[str, Any], float]
@@ -21,6 +22,9 @@ _LONG = 8192
 # eight stages for 405B (AMD-AGI/Primus examples/megatron/configs/MI300X/llama3.1_405B-BF16-pretrain.yaml, read
 # 2026-11-29). How much it is is a choice, not measured.
 _DEPTH = 0.25
+# On more GPUs than this, the model is divided at most four times as far as its weights and gradients need (or by eight).
+# What divides it further was never seen to be the best, and a small model with experts would have 50,000 plans.
+_LARGE_FLEET, _FURTHER, _ALWAYS = 256, 4, 8
 
 
 def _powers(limit: int) -> list[int]:
@@ -76,14 +80,21 @@ def _pipelines(fleet: Fleet, workload: Workload, framework: Framework) -> Iterat
                 yield {"pp": stages, "schedule": "ZBVZeroBubble", "vpp": 2}, 3.0 + deep
 
 
+def _most_parts(fleet: Fleet, workload: Workload) -> float:
+    """Into how many parts the model is divided at most: 6 B a parameter (16-bit weights, fp32 gradients) would fill a
+    part of half a GPU."""
+    needed = 6.0 * parameters(workload.model) / (0.5 * fleet.gpu.usable_bytes)
+    return max(_ALWAYS, _FURTHER * needed) if fleet.gpus > _LARGE_FLEET else float(fleet.gpus)
+
+
 def _mixed(fleet: Fleet, workload: Workload, framework: Framework) -> Iterator[Layout]:
     """Tensor, pipeline, context and expert parallelism with data parallelism over what is left."""
-    world = fleet.gpus
+    world, most = fleet.gpus, _most_parts(fleet, workload)
     for tp in _tensor_sizes(fleet, workload):
         for cp in _context_sizes(fleet, workload):
             for pipeline, level in _pipelines(fleet, workload, framework):
                 taken = tp * cp * pipeline.get("pp", 1)
-                if world % taken:
+                if world % taken or taken // cp > most:
                     continue
                 data = world // taken
                 for ep in _expert_sizes(workload, data * cp):

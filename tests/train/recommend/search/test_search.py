@@ -396,3 +396,13 @@ def test_a_deeper_pipeline_takes_more_to_set_up_than_a_shallow_one() -> None:
     plan = recommend(where, what).plan
     assert plan is not None
     assert (plan.work.parallel.tp, plan.work.parallel.pp) == (8, 8)
+
+
+def test_many_gpus_divide_a_model_no_further_than_it_needs() -> None:
+    def parts(nodes: int, name: str) -> set[tuple[int, int]]:
+        found = layouts(fleet("8xMI300X", nodes), work(name, seq=8192), "megatron")
+        return {(int(sizes.get("tp", 1)), int(sizes.get("pp", 1))) for sizes, _ in found}
+
+    assert max(tp * pp for tp, pp in parts(128, "qwen3-30b-a3b")) == 8
+    assert max(tp * pp for tp, pp in parts(16, "qwen3-30b-a3b")) > 8
+    assert {(8, 8), (4, 16)} <= parts(128, "llama-3.1-405b")
