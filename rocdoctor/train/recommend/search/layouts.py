@@ -22,7 +22,7 @@ _LONG = 8192
 # eight stages for 405B (AMD-AGI/Primus examples/megatron/configs/MI300X/llama3.1_405B-BF16-pretrain.yaml, read
 # 2026-11-29). How much it is is a choice, not measured.
 _DEPTH = 0.25
-# On more GPUs than this, the model is divided at most four times as far as its weights and gradients need (or by eight).
+# On more GPUs, the model is divided at most four times as far as its weights and gradients need, or by eight.
 # What divides it further was never seen to be the best, and a small model with experts would have 50,000 plans.
 _LARGE_FLEET, _FURTHER, _ALWAYS = 256, 4, 8
 
