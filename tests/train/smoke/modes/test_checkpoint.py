@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from rocdoctor.train.smoke.worker.context import Context
+from rocdoctor.train.smoke.worker.modes import checkpoint
 from tests.train.smoke import kit
 
 pytest.importorskip("torch")
+import torch
+
 MODES = ("checkpoint", "checkpoint-shapes", "checkpoint-resize")
 
 
@@ -58,3 +65,13 @@ def test_a_fault_is_seen_and_its_rank_named(case: Case) -> None:
 @pytest.mark.parametrize("case", MORE, ids=lambda case: "-".join(map(str, case[:4])))
 def test_more_faults(case: Case) -> None:
     kit.check_fault(*case)
+
+
+def test_what_is_saved_needs_no_step_that_a_rank_may_compute_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.optim.AdamW, "step")
+    board: Any = SimpleNamespace(mark=lambda _text: None)
+    one, two = (
+        checkpoint._made(Context(torch, rank, 2, torch.device("cpu"), "gloo", "", board, {})) for rank in (0, 1)
+    )
+    assert one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+    assert "head.weight, exp_avg_sq" in one
