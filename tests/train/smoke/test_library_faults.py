@@ -128,21 +128,23 @@ def test_a_rank_that_expects_something_else_is_named_before_anything_is_judged()
     assert "the reference" in result.message
 
 
-def _told(rank: int, value: float, wrong: bool = False) -> RankRecord:
-    fault: dict[str, Any] = {"stage": "grad", "step": 0, "turn": 0, "name": "x", "error": 1.0, "words": "differs"}
+def _told(rank: int, value: float, wrong: str = "") -> RankRecord:
+    fault: dict[str, Any] = {"stage": wrong, "step": 0, "turn": 0, "name": "x", "error": 1.0, "words": "differs"}
     faults = {"faults": [fault]} if wrong else {}
     state = "fail" if wrong else "pass"
     return RankRecord(rank, result={"state": state, "reference": {"sgd": [4.0, value]}, **faults})
 
 
-def test_of_three_references_the_majority_is_right_and_of_two_the_numbers_decide() -> None:
+def test_of_three_references_the_majority_is_right_and_of_two_what_a_rank_computes_itself_decides() -> None:
     def odd(*ranks: RankRecord) -> list[int]:
         return [one.rank for one in odd_references(ranks)]
 
     assert odd(_told(0, 1.0), _told(1, 1.0 + 1e-12), _told(2, 1.0)) == []
     assert odd(_told(0, 1.0), _told(1, 1.0 + 1e-6), _told(2, 1.0)) == [1]
     assert odd(_told(0, 1.0), _told(1, float("nan"))) == [0, 1]
-    assert odd(_told(0, 1.0), _told(1, 1.1, wrong=True)) == [1]
+    assert odd(_told(0, 1.0), _told(1, 1.1, wrong="local")) == [1]
+    for stage in ("before", "value", "grad"):  # from the other, who may be the one that is wrong
+        assert odd(_told(0, 1.0), _told(1, 1.1, wrong=stage)) == [0, 1]
     both = judge(ModeRecord("ddp", 1.0, (_told(0, 1.0), _told(1, 1.1))))
     assert (both.state, both.named, both.layer) == ("fail", (0, 1), "device")
     assert "it cannot be told which" in both.message
