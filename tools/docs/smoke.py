@@ -75,8 +75,8 @@ kernel that computes wrongly on all ranks cannot fool it.
   expected and actual values, and the likely layer: arithmetic on one device, a link between two, the collective
   library, the framework, or configuration. Ranks that are only affected by it are shown as `lost` or `off`.
 - Every mode has a deadline (`--deadline`), and nothing keeps running after it. Time that ranks wait for a processor
-  does not count, up to three times the deadline: a busy machine is not a fault. On gloo a rank waits half of it in one
-  collective, counted alike.
+  does not count, up to three times the deadline: a busy machine is not a fault. On gloo a rank waits half of it in
+  one collective; on one machine that is counted alike.
 - Some causes are named and blame no rank: a process killed by the kernel for lack of memory, a full disk, a loopback
   interface that is down, a wrong `GLOO_SOCKET_IFNAME`, or an address space limit.
 - The time printed is how long you waited, including the import of torch.
