@@ -20,7 +20,8 @@ _NO_FAULT = regex(
     r"(?i)#{1,3}\s{1,3}(?:\[[^\]\n]{0,30}\]:?\s{0,3})?\W{0,3}(?:(?:fix|feat|docs?|documentation|tests?|ci|chore|refactor|"
     r"add|guard|handle|catch|improve|raise|support|avoid|revert|update|enable|allow|make|use|remove|document|bump|"
     r"implement|how|can|does|is|what|why|when|question|request|feature)\w{0,3}\b|[^\n]{0,280}?(?:\?\s{0,8}\Z|"
-    r"\b(?:feature|request|question|support|rfc|proposal|may|might|possibl[ey]|solved|resolved|guide|tutorial)\b))"
+    r"\b(?:feature|request|question|support|rfc|proposal|may|might|possibl[ey]|solved|resolved|guide|tutorial|"
+    r"lesson|chapter|exercise|course|slides?|notes?|explained|overview|summary|faq|works|benchmarks?)\b))"
 )
 _OF_A_CHANGE = regex(
     r"(?im)\bthis (?:pr|change|patch|commit)\b|^\W{0,6}(?:what|why|summary|motivation|proposal)\b|\bsigned-off-by:"

@@ -34,7 +34,7 @@ _TAKEN_AWAY = regex(r"(?i)\b(?:by|with|after) (?:\w+ly )?(?:unsetting|removing|d
 # It was the writer's own program, and no fault of the machine.
 _CODE = (
     r"(?:(?:own|training|test|launch|python) ){0,2}(?:code|scripts?|program|model|loop|notebook|data ?loader|dataset|"
-    r"collate function|wrapper|branch|patch|fork)"
+    r"(?:collate |loss |reward |cost )?function|(?:data )?sampler|optimi[sz]er|wrapper|branch|patch|fork)"
 )
 _OWN = regex(
     r"(?i)\b(?:(?:bug|mistake|error|typo|fault|problem|race|issue)(?: was| is)? (?:entirely |simply |just )?(?:in|of) "
