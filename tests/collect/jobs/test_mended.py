@@ -12,7 +12,7 @@ _OVER = (
     "{error}\n\nI added myself to the render group. That was the fix, thanks for reading.\n",
     "I had this yesterday: {error}\n\nSolved by a new cable, it works again.\n",
     # the writer's own program, paragraphs later
-    "{error}\n\nThe driver is the newest.\n\nUpdate: it was my own bug. One rank left the loop early, the others waited.\n",
+    "{error}\n\nThe driver is new.\n\nUpdate: it was my own bug. One rank left the loop early, the others waited.\n",
     "{error}\n\nNever mind, this was a bug in my script. Nothing wrong with the machine.\n",
 )
 _NOT_OVER = (
