@@ -40,9 +40,21 @@ _END = r"(?![\w.-]*\w)(?! [A-Z]|[ ]?[=(\[]|: )"
 _COPIED = regex(r"(?m)(?:^|[(>,;.]|[-*])[ \t]{0,4}(?i:cc)(?::[ \t]{0,4}|[ ])")
 _EACH, _AND = regex(rf"(?:{_PERSON}){_END}"), regex(", | and | & ")
 _DONE_BY = regex(
-    r"(?m)(?P<k>\b(?i:pulled|reported|filed|drained|flagged|noticed|spotted|escalated|swapped|reseated) by (?:Dr\. )?)"
+    r"(?m)(?P<k>\b(?i:(?:pulled|reported|filed|drained|flagged|noticed|spotted|escalated|swapped|reseated|opened|closed"
+    r"|approved|merged|written|authored|fixed|found|debugged) by|(?:assigned|reassigned|escalated|handed over|thanks"
+    r"|kudos|credits?(?: goes)?) to|courtesy of|on behalf of):? (?:Dr\. )?)"
     rf"(?P<s>{_PERSON}){_END}"
 )
+# Without an address behind it, which the table of places knows.
+_AUTHOR = regex(
+    r"(?m)(?P<k>(?:^|[ \t])(?:Author|Committer|Maintainer|Credits?):[ ]{1,12}(?:Dr\. )?)"
+    rf"(?P<s>{_PERSON})(?=[ \t\r]{{0,4}}(?:\n|\Z|,|\())"
+)
+_DID = (
+    *("ed by ", "ed by: ", "written by", "assigned to", "escalated to", "handed over to", "thanks to", "kudos to"),
+    *("credit to", "credits to", "goes to", "courtesy of", "on behalf of"),
+)
+_AUTHORS = ("author: ", "committer: ", "maintainer: ", "credit: ", "credits: ")
 # Programs and parts of machines are written with capitals too.
 _THING = regex(
     r"(?i)\b(?:release|notes|page|allocation|failure|manag\w+|agents?|daemons?|controllers?|servers?|schedulers?|kernel|drivers?|plugins?|device|devices|engines?|"
@@ -51,6 +63,9 @@ _THING = regex(
     r"storage|hardware|software|firmware|bios|radeon|instinct|geforce|tesla|nsight|smi|data|center|exporter|red|hat|"
     r"debian|windows|intel|mellanox|supermicro|dell|flash|attention|trainer|deep|learning|tensor|core|windows|mode|"
     r"platform|infra\w*|ops|operations|engineering|research|labs?|department|cloud|systems?|users?|customers?|"
+    r"remote|host|peer|session|virtual|function|pool|queue|zone|slot|stream|thread|compiler|clang|llvm|open|source|github|"
+    r"hugging|pytorch|torch|triton|community|foundation|corporation|google|microsoft|oracle|canonical|laborator\w+|"
+    r"national|university|institute|max|planck|advanced|micro|parallel\w*|precision|mixed|paged?|unified|"
     r"xorg|operations|cards?|bus|express|root|port|complex|interface|process\w*|watchdog|timeout|collective|rank|world)\b"
 )
 
@@ -63,8 +78,10 @@ def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
         text = _THANKED.sub(lambda found: _replaced(found["k"], found["s"], named), text)
     if "cc" in low:
         text = _without_copied(text, named)
-    if "ed by " in low:
+    if any(one in low for one in _DID):
         text = _DONE_BY.sub(lambda found: found["k"] + _person(found["s"], named), text)
+    if any(one in low for one in _AUTHORS):
+        text = _AUTHOR.sub(lambda found: found["k"] + _person(found["s"], named), text)
     return text
 
 

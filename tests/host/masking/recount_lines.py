@@ -12,7 +12,26 @@ _USER = "kowal" + "czykj"
 _NAME = "Jadwiga Kowalczyk"
 _HOST = "bor" + "suk17"
 
+_KEY_ID, _KEY = "AKIA" + "Q7WZ3KXJ9VB2MTR5", "wJalr9UtnFEMI/K7MDENG/" + "bPxRfiCYZeKq77Lm3T"
+
 LINES: tuple[tuple[str, str], ...] = (
+    (f"found in the log: {_KEY_ID} {_KEY}", _KEY),
+    (f"{_KEY_ID}:{_KEY}", _KEY),
+    (f"({_KEY_ID}, {_KEY})", _KEY),
+    (f"the passphrase was '{_LETTERS}-94'", _LETTERS),
+    (f'our pass phrase used to be "{_LETTERS} {_WORD}"', _LETTERS),
+    ("my pin was 483920", "483920"),
+    (f"trap2sink 10.1.1.1 {_WORD}", _WORD),
+    (f"snmp-server host 10.1.1.1 version 2c {_WORD}", _WORD),
+    (f"set snmp community {_WORD} authorization read-only", _WORD),
+    (f"The SNMP community string is {_WORD}", _WORD),
+    (f"snmp-server user u g v3 auth sha {_WORD} priv aes 128 {_LETTERS}", _LETTERS),
+    (f"Author: {_NAME}", _NAME),
+    (f"This was assigned to {_NAME}.", _NAME),
+    (f"Thanks to {_NAME} for the tip", _NAME),
+    (f"closed by {_NAME}", _NAME),
+    (f"on behalf of {_NAME}", _NAME),
+    (f"Assigned to: {_USER}", _USER),
     (f"ipmitool -I lanplus -H 10.0.0.9 -U u -f /dev/stdin power on <<< {_WORD}", _WORD),
     ("cryptsetup luksOpen /dev/sda2 c <<< " + "MyPass" + "phrase9", "MyPass" + "phrase9"),
     (f"my name is {_NAME} and my GPU hangs", _NAME),
@@ -71,6 +90,8 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"ERROR node={_HOST}.eu-north.uni-x.net rank=3", _HOST),
 )
 BLOCKS: tuple[tuple[str, str], ...] = (
+    (f"{_KEY_ID}\n{_KEY}\n", _KEY),
+    (f"commit 12\nAuthor: {_NAME}\n\n    a fix of {_NAME}\n", _NAME),
     ("my password: Blue-\nberry-Ox9 thanks", "berry-Ox9"),
     ("> the root pass-\n> word is Mallet-\n> House77 on all nodes", "House77"),
     (f"It hangs.\ncc {_NAME}\n", _NAME),
@@ -91,6 +112,18 @@ BLOCKS: tuple[tuple[str, str], ...] = (
     ("Passphrase:\nvelvet harbour anchor lamp\nPort:\n22", "velvet harbour anchor lamp"),
 )
 CONTROLS: tuple[str, ...] = (
+    "thanks to Flash Attention it fits",
+    "assigned to Virtual Function 3",
+    "assigned to Node Pool A",
+    "connection closed by Remote Host",
+    "courtesy of Advanced Micro Devices",
+    "Author: PyTorch Team",
+    "Maintainer: Debian Kernel Team",
+    "the password was 'not set'",
+    "Assigned to: none",
+    "the pin is 3300 mV",
+    "SNMP community is missing",
+    "sha1 0123456789abcdef0123456789abcdef01234567 of AKIA",
     "huggingface-cli login --auth-free for public models",
     "use --password-less mode",
     "cc: Release Notes",
