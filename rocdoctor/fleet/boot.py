@@ -56,7 +56,9 @@ def gate(path: str, now: float, most_age_s: float, root: str = "/") -> GateAnswe
     if gone := _gone(data, root):
         return GateAnswer(False, f"GPU {gone} was there when this node was recorded in this boot and is gone")
     age = now - _number(data.get("taken_at"))
-    if not -60 <= age <= most_age_s:
+    if not -60 <= age < float("inf"):
+        return GateAnswer(True, "the last record has no time that can be", False)
+    if age > most_age_s:
         return GateAnswer(True, f"the last record is {age / 60:.0f} min old", False)
     for one in data.get("findings") or ():
         if isinstance(one, dict) and _certain(one):
