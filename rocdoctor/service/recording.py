@@ -54,7 +54,7 @@ def key_of(path: str) -> bytes:
         raise UsageError(f"{path}: this key belongs to another user, who knows it")
     if status.st_mode & 0o077:
         raise UsageError(
-            f"{path}: others may read or write this file, so it is no key; make one that only you can read"
+            f"{path}: others may read or write it, so it is no key; make one that only you can read"
         )
     return content.strip()
 
