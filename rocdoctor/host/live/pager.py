@@ -9,13 +9,17 @@ import sys
 
 from rocdoctor.host import output
 from rocdoctor.host.live.programs import find_helper, interpreter_environment
+from rocdoctor.host.live.trust import privileged
 
 _PROMPT = "q returns to the screens, space scrolls, / searches"
 
 
 def page(text: str) -> None:
-    """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
-    chosen = os.environ.get("PAGER", "").split() or ["less"]
+    """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter.
+
+    For root it is ``less``: what the variable names may be a shell, and its words or this text what that runs.
+    """
+    chosen = ([] if privileged() else os.environ.get("PAGER", "").split()) or ["less"]
     program = find_helper(chosen[0])
     if program is not None:
         with contextlib.suppress(OSError):
