@@ -98,7 +98,7 @@ def test_a_search_goes_to_the_next_row_with_all_words_and_begins_anew_after_the_
 def test_a_page_of_a_list_that_has_no_room_yet_is_none() -> None:
     """A key that came before the list was laid out, or in a terminal of a few lines, ended the screens."""
     options = Options("zero", "one", "two")
-    options._reactive_highlighted = 1
+    vars(options)["_reactive_highlighted"] = 1  # without an app nobody watches
     options.action_page_down()
     options.action_page_up()
-    assert options._reactive_highlighted == 1
+    assert options.highlighted == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.events import Click
@@ -26,15 +26,10 @@ class Options(OptionList):
         """Scroll once the new size is laid out."""
         self.call_after_refresh(self.scroll_to_highlight)
 
-    def action_page_up(self) -> None:
-        """A page up, where there is room for one: Textual has no place of any option before it knows the width."""
+    def _move_page(self, direction: Literal[-1, 1]) -> None:
+        """A page up or down, where there is room: Textual has no place of any option before it knows the width."""
         if self.scrollable_content_region:
-            super().action_page_up()
-
-    def action_page_down(self) -> None:
-        """A page down, likewise."""
-        if self.scrollable_content_region:
-            super().action_page_down()
+            super()._move_page(direction)
 
 
 class RowOptions(Options):
