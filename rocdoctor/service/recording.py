@@ -53,9 +53,7 @@ def key_of(path: str) -> bytes:
     if owner not in (0, getattr(os, "geteuid", lambda: status.st_uid)()):
         raise UsageError(f"{path}: this key belongs to another user, who knows it")
     if status.st_mode & 0o077:
-        raise UsageError(
-            f"{path}: others may read or write it, so it is no key; make one that only you can read"
-        )
+        raise UsageError(f"{path}: others may read or write it, so it is no key; make one that only you can read")
     return content.strip()
 
 

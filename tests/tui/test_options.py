@@ -99,6 +99,6 @@ def test_a_page_of_a_list_that_has_no_room_yet_is_none() -> None:
     """A key that came before the list was laid out, or in a terminal of a few lines, ended the screens."""
     options = Options("zero", "one", "two")
     vars(options)["_reactive_highlighted"] = 1  # without an app nobody watches
-    options.action_page_down()
-    options.action_page_up()
+    options._move_page(1)
+    options._move_page(-1)
     assert options.highlighted == 1
