@@ -56,7 +56,7 @@ def collective_timeout_message(machine: Machine) -> Outcome:
     known_waiting = f" Rank {', '.join(told[:8])} waited for it." if told else ""
     joined = next(((line, here, world) for line, here, world in run.clients), None)
     if joined:
-        who += f" Of {joined[2]} processes {joined[1]} came to the store; the others never started or cannot reach it."
+        who += f" {joined[1]} of {joined[2]} processes reached the store; the others never started or cannot reach it."
     evidence = shown((*messages, *failed)) or lines(
         run,
         [
@@ -67,7 +67,7 @@ def collective_timeout_message(machine: Machine) -> Outcome:
     )
     text = f"Some rank did not take part in {what}, which ran into its time limit."
     if not messages and run.waits and not run.timeouts:
-        text = "A rank waited in vain for another: that one did not take part, or the network loses what they send."
+        text = "A rank timed out waiting for another: that one did not take part, or the network loses what they send."
     return info(
         f"{text}{known_waiting}{who}",
         evidence=evidence,
@@ -96,8 +96,8 @@ def _of_run(run: JobRun, missing: tuple[int, ...], waiting: list[int]) -> Findin
     why = ""
     if first is not None and first.ranks:
         why = f" {names(first.ranks).capitalize()} failed by itself, which explains it: see rank-failed-first."
-    who = f"{names(missing).capitalize()} did not come to {what}" if missing else ""
-    wait = f"{names(waiting)} waited in vain" if waiting else ""
+    who = f"{names(missing).capitalize()} did not reach {what}" if missing else ""
+    wait = f"{names(waiting)} timed out waiting" if waiting else ""
     text = "; ".join(part for part in (who, wait if missing else f"{wait.capitalize()} in {what}") if part) + "."
     if not missing and not why:
         text += " The text does not name the rank that they waited for: it is one that does not report a time-out."

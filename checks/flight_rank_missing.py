@@ -1,4 +1,4 @@
-"""Some ranks did not come to a collective in which others wait.
+"""Some ranks did not reach a collective in which others wait.
 
 Why
   The flight recorder of each rank says which collectives it entered. Where some ranks wait in one that another never
@@ -69,7 +69,7 @@ def _late(run: JobRun, late: list[Stall], found: tuple[Stall, ...], left_none: t
     first = roots(found)
     one = next((each for each in late if set(each.missing) & set(first)), late[0])
     missing = tuple(rank for rank in one.missing if rank in first) or one.missing
-    text = f"{names(missing).capitalize()} did not come to {one.name}"
+    text = f"{names(missing).capitalize()} did not reach {one.name}"
     if one.p2p:
         verb = "sends" if one.operation == "recv" else "receives"
         text = f"{names(one.waiting).capitalize()} waits in a {one.operation}, but {names(missing)} {verb} nothing"

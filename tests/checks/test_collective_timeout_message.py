@@ -28,7 +28,7 @@ def test_silence() -> None:
 def test_ranks_that_torch_names() -> None:
     found = found_in(CHECK, BARRIER)
     assert found is not None and (found.severity, found.cause) == ("error", "")
-    assert "Rank 1 did not come to the collective monitored_barrier; rank 2 waited" in found.message
+    assert "Rank 1 did not reach the collective monitored_barrier; rank 2 timed out" in found.message
     assert found.fix is not None and "RANK=1" in found.fix.command
 
 
@@ -39,13 +39,13 @@ def test_a_rank_that_is_behind() -> None:
     )
     found = found_in(CHECK, f"[rank3]: {TEXT}\n" + status.format(3, 43) + status.format(1, 40))
     assert found is not None and found.severity == "error"
-    assert "Rank 1 did not come to the collective ALLREDUCE number 41; rank 3 waited in vain" in found.message
+    assert "Rank 1 did not reach the collective ALLREDUCE number 41; rank 3 timed out waiting" in found.message
 
 
 def test_a_time_out_whose_culprit_is_not_named() -> None:
     text = "[rank{}]: RuntimeError: [unbound_buffer.cc:78] Timed out waiting 6000ms for recv operation to complete\n"
     found = found_in(CHECK, text.format(0) + text.format(2))
-    assert found is not None and "Ranks 0 and 2 waited in vain" in found.message
+    assert found is not None and "Ranks 0 and 2 timed out waiting" in found.message
     assert "does not name the rank" in found.message
 
 
@@ -58,4 +58,4 @@ def test_the_failure_that_explains_it_is_told() -> None:
 
 def test_processes_that_never_came() -> None:
     found = found_in(CHECK, "DistStoreError: Timed out after 901 seconds waiting for clients. 3/4 clients joined.")
-    assert found is not None and "Of 4 processes 3 came to the store" in found.message
+    assert found is not None and "3 of 4 processes reached the store" in found.message

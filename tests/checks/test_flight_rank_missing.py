@@ -21,7 +21,7 @@ def test_the_missing_rank_is_named() -> None:
     stuck = dump([*DONE, waits(3, frames=True), entry(4, state="scheduled")], ranks)
     found = found_in(CHECK, run_of_dumps({0: stuck, 1: dump(DONE, ranks), 2: stuck}))
     assert found is not None and found.severity == "error" and found.cause == ""
-    assert found.message.startswith("Rank 1 did not come to all_reduce number 3 of the group default_pg, in which ")
+    assert found.message.startswith("Rank 1 did not reach all_reduce number 3 of the group default_pg, in which ")
     assert "ranks 0 and 2 wait" in found.message and "1: 2" in found.message
     assert found.fix is not None and "RANK=1" in found.fix.command and "py-spy" in found.fix.command
     assert any("train.py:31" in one.value for one in found.evidence)
@@ -39,7 +39,7 @@ def test_a_missing_rank_and_one_without_a_dump() -> None:
     found = found_in(
         CHECK, run_of_dumps({0: dump([*DONE, waits(3)], ranks), 1: dump(DONE, ranks), 2: dump(DONE, ranks)})
     )
-    assert found is not None and found.message.startswith("Ranks 1 and 2 did not come")
+    assert found is not None and found.message.startswith("Ranks 1 and 2 did not reach")
     assert "Of rank 3 there is no dump" in found.message
 
 
@@ -50,7 +50,7 @@ def test_the_last_of_a_chain_is_the_one_to_look_at() -> None:
     one = dump([*DONE, waits(1, group=["1", "tp"])], ranks, **{"1": [1, 2]})
     two = dump([*DONE, entry(9, group=["2", "dp"])], ranks, **{"1": [1, 2]})
     found = found_in(CHECK, run_of_dumps({0: zero, 1: one, 2: two}))
-    assert found is not None and found.message.startswith("Rank 2 did not come")
+    assert found is not None and found.message.startswith("Rank 2 did not reach")
     assert "Rank 1 waits elsewhere" in found.message
 
 
@@ -59,7 +59,7 @@ def test_gloo_which_says_scheduled_only() -> None:
         return dump([entry(n, "gloo:all_reduce", "scheduled", retired=retired) for n in range(1, count + 1)])
 
     found = found_in(CHECK, run_of_dumps({0: of(4, True), 1: of(3, True)}))
-    assert found is not None and found.message.startswith("Rank 1 did not come to all_reduce number 4")
+    assert found is not None and found.message.startswith("Rank 1 did not reach all_reduce number 4")
     assert found_in(CHECK, run_of_dumps({0: of(4, False), 1: of(4, True)})) is None
     cast = [entry(n, "gloo:broadcast", "scheduled", retired=True) for n in (1, 2)]  # its root ends without the others
     assert found_in(CHECK, run_of_dumps({0: dump(cast), 1: dump(cast[:1])})) is None

@@ -71,8 +71,8 @@ def headline(plan: SetupPlan) -> SetupHeadline:
         # What nobody supports is not the first thing to offer to somebody who has all that the goal needs.
         offered = [one for one in plan.steps if one.optional and one.state == "todo" and not one.support]
         following = offered[0] if offered else following
-        more = f"One that can be done as well: step {number(plan, following)}, {one_line(following.title)}."
-        return SetupHeadline(f"Nothing is left that {goal} needs.", (more,), None)
+        more = f"Optional: step {number(plan, following)}, {one_line(following.title)}."
+        return SetupHeadline(f"{goal[0].upper()}{goal[1:]} needs nothing more.", (more,), None)
     return SetupHeadline(f"Nothing is left to do for {goal}: {every} done.")
 
 

@@ -38,7 +38,7 @@ def as_markdown(plan: SetupPlan, lines: Iterable[str] = ()) -> str:
         ("risky", "Step 1 of 2, now: Remove old packages."),
         ("unknown", "Step 3 of 3, now: Install torch."),
         ("impossible", "No source names a way to training with PyTorch here: step 1 of 1, Compute driver for gfx803."),
-        ("optional", "Nothing is left that training with PyTorch needs."),
+        ("optional", "Training with PyTorch needs nothing more."),
     ],
 )
 def test_the_first_line_says_what_to_do_next(name: str, first: str) -> None:

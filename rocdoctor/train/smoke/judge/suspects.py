@@ -83,7 +83,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_nobody(silent, ranks) if alike else _silent(behind, ranks))
     if others:
         how = said(others[0]) or waited_in_vain(others[0].log)
-        words = f"every rank waited for the others in vain{where_text(others[0])}: {how}"
+        words = f"every rank timed out waiting for the others{where_text(others[0])}: {how}"
         cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
         if cut:  # a rank that gives up closes its connections, and one that ends does not go unseen
             words += "; no rank had ended, so a firewall, or another program that reached its port, may have cut it"
@@ -186,7 +186,7 @@ def _went_on(gone: Sequence[RankRecord]) -> Suspicion:
     """Ranks that came to the end while all others wait for them: they left something out."""
     fault = next(iter((gone[0].result or {}).get("faults", ())), None)
     where = where_text(gone[0])
-    words = f"{ranks_text(gone)} came to the end while the others still waited: it left out a collective{where}"
+    words = f"{ranks_text(gone)} reached the end while the others still waited: it left out a collective{where}"
     return list(gone), "framework", words + (f"; {fault['name']}: {fault['words']}" if fault else "")
 
 

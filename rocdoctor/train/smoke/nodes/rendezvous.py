@@ -203,7 +203,7 @@ def _waiting(place: NodePlace, wires: dict[int, Wire], rest_s: float) -> str:
 def _missing(place: NodePlace, wires: dict[int, Wire], limit_s: float, strangers: Counter[str]) -> NodeFinding:
     missing = tuple(node for node in range(1, place.nodes) if node not in wires)
     who = numbers(missing)
-    words = f"{who[0].upper()}{who[1:]} did not come to {place.endpoint} within {limit_s:g} s."
+    words = f"{who[0].upper()}{who[1:]} did not reach {place.endpoint} within {limit_s:g} s."
     if strangers:
         some = ", ".join(address for address, _ in strangers.most_common(3))
         words += f" Somebody without the key of this run connected from {some}: compare the keys, or it is a stranger."

@@ -66,7 +66,7 @@ def test_a_wrong_port_is_told_by_the_node_that_has_it() -> None:
         first, second = both(made.smoke(0, "ddp", wait=4), made.smoke(1, "ddp", rdzv=other, wait=4))
         ended(made, first, second, 1)
     assert "nothing listens on port 29999" in second.text
-    assert "Node 1 did not come" in first.text
+    assert "Node 1 did not reach" in first.text
 
 
 @pytest.mark.heavy

@@ -171,7 +171,7 @@ def test_two_nodes_of_the_same_number() -> None:
 def test_a_node_that_does_not_come_is_named() -> None:
     with pytest.raises(rendezvous.MeetingError) as caught:
         rendezvous.host(at(free_port(), 3), 0.2, quiet)
-    assert "Nodes 1-2 did not come" in str(caught.value)
+    assert "Nodes 1-2 did not reach" in str(caught.value)
 
 
 def test_a_port_that_is_taken() -> None:
