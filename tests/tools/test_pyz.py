@@ -79,6 +79,19 @@ def test_where_no_safe_place_is_a_folder_of_this_run_is_used_and_goes(archive: P
     assert until(lambda: not os.listdir(temporary))  # removed when the last of the run has ended
 
 
+def test_a_root_without_devices_has_room_too(archive: Path, tmp_path: Path) -> None:
+    """A bare root may have nothing in /dev."""
+    program = (
+        f"import os, runpy, sys; os.devnull = '/nowhere'; sys.argv = [{str(archive)!r}, '--version']; "
+        f"runpy.run_path({str(archive)!r}, run_name='__main__')"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "none" / "none"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([*_BARE, "-c", program], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("rocdoctor ")
+    assert until(lambda: not os.listdir(tmp_path))
+
+
 def test_a_folder_for_temporary_files_of_another_is_not_used(archive: Path, tmp_path: Path) -> None:
     if os.geteuid():
         pytest.skip("only root can give a folder away")
