@@ -112,7 +112,9 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         yield GAP
         yield Para(f"Not needed for the goal: {named}.", "", "  ")
     if plan.steps:
-        yield Para("Reason, commands, risk and undo of a step: rocdoctor setup --step N; of all steps: --verbose", "", "  ")
+        yield Para(
+            "Reason, commands, risk and undo of a step: rocdoctor setup --step N; of all steps: --verbose", "", "  "
+        )
         newest = install.streams()[0].rocm
         yield Para(f"Facts as read on {install.tables_day()}: ROCm {newest} was the newest.", "", "  ")
 
