@@ -105,8 +105,9 @@ class NodeMemory:
     """One node. ``at``: when its last record was taken; ``missed``: rounds since then without one that counts.
 
     ``undecided``: the checks of which that record says nothing. ``unsettled``: those that were once enough to act, in
-    whatever boot, and that no record since has shown to be gone. ``in_row``: of what is certain, how many records in a
-    row have shown it, whatever boots they are of: a node that restarts again and again has few records of each.
+    whatever boot, and that no record since has shown to be gone. ``in_row``: of checks that are certain, how many
+    records in a row have failed them, in whatever boot and on whatever GPU: a node that restarts again and again has
+    few records of each boot.
     """
 
     at: int | None = None
@@ -162,11 +163,13 @@ class NodeMemory:
                 trail.note(key in there, at)
                 if trail.over:
                     del self.trails[key]
-        lasting = [key for key, (node_class, one) in there.items() if node_class == "certain" and not one.event]
-        self.in_row = {key: min(self.in_row.get(key, 0) + 1, WINDOW) for key in lasting}
-        for key, count in self.in_row.items():
-            if count >= WINDOW:  # it outlasts every boot
-                self.trails[key].seen = [1] * WINDOW
+        lasting = {one.check for node_class, one in there.values() if node_class == "certain" and not one.event}
+        self.in_row = {check: min(self.in_row.get(check, 0) + 1, WINDOW) for check in lasting}
+        for check, count in self.in_row.items():
+            trails = [trail for key, trail in self.trails.items() if key in there and trail.check == check]
+            if count >= WINDOW and not any(trail.ready for trail in trails):
+                for trail in trails:
+                    trail.seen = [1] * WINDOW
         left = {*self.undecided, *(one.check for _, one in found)}.intersection(self.unsettled)
         self.unsettled = sorted(left | {one.check for one in self.trails.values() if one.ready})
         if there and not self.sick:

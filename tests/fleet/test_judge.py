@@ -110,6 +110,17 @@ def test_what_is_certain_and_outlasts_five_boots_is_enough() -> None:
     assert fleet.said("n4") == ("likely", "none"), "what comes and goes on sound nodes may do so at each start"
 
 
+def test_what_is_certain_and_moves_from_gpu_to_gpu_is_enough_after_five_records() -> None:
+    fleet = FleetRounds()
+    for at in range(5):
+        fleet.round(node("n3", NOW, sick("ras-uncorrectable", at)))
+        assert fleet.said("n3")[1] == ("drain" if at == 4 else "none")
+    assert fleet.said("n3") == ("certain", "drain")
+    assert fleet.verdict.nodes[0].reasons[0].gpu == 4
+    fleet.round(node("n3", NOW, sick("ras-uncorrectable", 4), sick("ras-uncorrectable", 6)))
+    assert [(one.gpu, one.seen) for one in fleet.verdict.nodes[0].reasons if one.ready] == [(4, 5)]
+
+
 @pytest.mark.parametrize("between", ["a sound record", "a week"])
 def test_what_was_gone_between_boots_begins_anew(between: str) -> None:
     fleet = FleetRounds()
