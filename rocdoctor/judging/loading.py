@@ -46,7 +46,11 @@ def check_files(folder: Path) -> list[Path]:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
-    return [folder / name for name in names if re.fullmatch(r"[a-z][a-z0-9_]*\.py", name)]
+    return [
+        path
+        for name in names
+        if (path := folder / name).suffix == ".py" and re.fullmatch(r"[a-z][a-z0-9_]*", path.stem)
+    ]
 
 
 def manual_of(path: Path) -> str:
