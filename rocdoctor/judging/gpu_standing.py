@@ -63,6 +63,11 @@ class Unfit:
     short: str
     full: str
 
+    @property
+    def counted(self) -> str:
+        """All of it, for a plan that uses them."""
+        return f"{self.full} This plan counts {'it' if len(self.gpus) == 1 else 'them'} in."
+
 
 def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = None) -> tuple[Unfit, ...]:
     """One for each error of GPUs, equal ones as one: what a plan for them has to say first.

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rocdoctor.collect import collect
 from rocdoctor.host.live.regular_files import read_regular
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.judging.gpu_standing import Unfit, failing
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions
 from rocdoctor.service.plan_trials import fleet_with_trials
-from rocdoctor.service.session import Progress, open_host
+from rocdoctor.service.session import Progress, chosen_checks, open_host
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.described_fleet import described
@@ -79,6 +82,21 @@ def site_of(options: PlanOptions) -> Site:
     progress.done()
     fleet = fleet_on(machine, nodes)
     return Site(fleet if options.source is not None else fleet_with_trials(fleet), machine)
+
+
+def unfit_for(diagnosis: Diagnosis, fleet: Fleet) -> tuple[Unfit, ...]:
+    """What findings say against GPUs of the machine that was judged, of those that a plan for the fleet uses."""
+    if fleet.origin != "machine" or fleet.vendor == "cpu":
+        return ()
+    return failing(diagnosis, {seat.bdf for seat in fleet.seats} - {None} or None)
+
+
+def unfit_at(site: Site) -> tuple[str, ...]:
+    """The same of a place to train, in sentences; the machine is judged for it."""
+    if site.machine is None:
+        return ()
+    checks, problems = chosen_checks((), ())
+    return tuple(one.counted for one in unfit_for(diagnose(site.machine, checks, problems), site.fleet))
 
 
 def nodes_of(given: int | None) -> int:
@@ -157,6 +175,7 @@ def recommendation(
     workload = workload_of(options, model)
     try:
         site = site_of(options)
-        return recommend(site.fleet, workload, refuses, only, transformers), site
+        answer = recommend(site.fleet, workload, refuses, only, transformers)
     except SpecError as error:
         raise UsageError(str(error)) from None
+    return replace(answer, unfit=unfit_at(site)), site

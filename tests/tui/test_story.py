@@ -16,15 +16,21 @@ from textual.pilot import Pilot
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.gpu_standing import failing, standings
 from rocdoctor.judging.subjects import grouped
+from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import GpuLink
 from rocdoctor.model.finding import Diagnosis, Finding, Fix
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.planner import plan
+from rocdoctor.repair.setup.words import headline as setup_headline
 from rocdoctor.report.diagnosis.text import command_block
-from rocdoctor.report.text import lines
+from rocdoctor.report.plan.recommend_document import document
+from rocdoctor.report.plan.recommend_json import as_json
+from rocdoctor.report.text import lines, render
 from rocdoctor.service.evidence import open_evidence
+from rocdoctor.service.planning import PlanOptions, fleet_on, recommendation, unfit_for
+from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.findings.finding_options import row_text
 from rocdoctor.tui.findings.finding_page import page
@@ -81,7 +87,28 @@ def _differ(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
             yield f"the line of gpu {one.gpu.index} does not say {one.check}"
     unfit = {index for one in failing(diagnosis) for index in one.gpus}
     if unfit != sick:
-        yield f"a plan speaks of gpu {sorted(unfit)}, sick are {sorted(sick)}"
+        yield f"findings speak of gpu {sorted(unfit)}, sick are {sorted(sick)}"
+    counted, used = _planned(diagnosis)
+    if counted != sick & used:
+        yield f"a plan for gpu {sorted(used)} speaks of {sorted(counted)}, sick are {sorted(sick)}"
+    said = setup_headline(setup)
+    if said.step is not None and said.step.state == "todo":
+        above = [one for one in setup.steps[: setup.steps.index(said.step)] if one.state == "todo" and not one.optional]
+        if bool(above) != ("after it" in said.text):
+            yield f"Setup says {said.text!r}, to do above that are {[one.id for one in above]}"
+
+
+def _planned(diagnosis: Diagnosis) -> tuple[set[int], set[int]]:
+    """The GPUs that the command and the screen speak against; those that their plan uses. All have an address."""
+    try:
+        fleet = fleet_on(diagnosis.machine, 1)
+    except SpecError:
+        return set(), set()
+    told = unfit_for(diagnosis, fleet)
+    assert all(one.counted.endswith(f"This plan counts {'them' if len(one.gpus) > 1 else 'it'} in.") for one in told)
+    seats = {seat.bdf for seat in fleet.seats if seat.bdf}
+    used = {gpu.index for gpu in diagnosis.machine.gpus if value_or(gpu.bdf, None) in seats}
+    return {index for one in told for index in one.gpus}, used
 
 
 def _hasty(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
@@ -140,6 +167,14 @@ def test_a_gpu_with_an_error_is_said_to_be_unfit() -> None:
     )
     (both,) = failing(replace(override, verdicts=bare))
     assert both.full.endswith(" First mend them.")
+
+
+def test_a_plan_begins_with_the_gpus_that_no_job_should_run_on() -> None:
+    options = PlanOptions(source=str(FIXTURES / "faulty" / "mi300x-8gpu-tired.capture"), quiet=True)
+    answer, _ = recommendation(options, "qwen2.5-0.5b")
+    assert answer.plan is not None and answer.plan.fleet.per_node == 8
+    assert render(document(answer), 100).startswith("! gpu 3 is not fit for a job as it is (ras-uncorrectable)")
+    assert as_json(answer)["notes"][0].startswith("gpu 3 is not fit")
 
 
 def test_the_dashboard_says_how_each_gpu_stands() -> None:

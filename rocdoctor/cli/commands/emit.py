@@ -75,6 +75,8 @@ def run(options: Options) -> int:
 
         output.notes(render(document(answer), width()))
         return EXIT_FINDINGS
+    for one in answer.unfit:
+        output.note(one)
     return _deliver(options, files_of(named, answer.plan, _order(options, site.machine)), answer.plan)
 
 

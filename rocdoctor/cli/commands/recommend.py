@@ -11,7 +11,7 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import Format
-from rocdoctor.service.planning import PlanOptions, recommendation, site_of
+from rocdoctor.service.planning import PlanOptions, recommendation, site_of, unfit_at
 from rocdoctor.service.session import print_json, rendered
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.plan import Goal, Method, Products
@@ -108,11 +108,12 @@ def _overview(options: PlanOptions) -> int:
         if given is not None:
             raise UsageError(f"{option} needs --model; without a model all methods are shown")
     try:
-        found = overview(site_of(options).fleet, options.seq)
+        site = site_of(options)
+        found = overview(site.fleet, options.seq)
     except SpecError as error:
         raise UsageError(str(error)) from None
     if options.format == "json":
         print_json(overview_document.as_json(found))
     else:
-        output.show(rendered(options, overview_document.document(found)))
+        output.show(rendered(options, overview_document.document(found, unfit_at(site))))
     return 0

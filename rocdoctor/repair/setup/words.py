@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.knowledge.install.sizes import LINE_MBIT_S, minutes
 from rocdoctor.knowledge.load import source
 from rocdoctor.model.finding import Effective
@@ -80,7 +81,9 @@ def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
     head = f"Step {number(plan, step)} of {len(plan.steps)}"
     title = one_line(step.title).rstrip(".")
     if step.state == "todo":
-        return SetupHeadline(f"{head}, now: {title}.", (*_after(plan, step), *_beside(plan, step)), step)
+        return SetupHeadline(
+            f"{head}, now: {title}.{_passed_over(plan, step)}", (*_after(plan, step), *_beside(plan, step)), step
+        )
     if step.state == "waiting":
         login = step.effective == "new-login" and not step.waits_for and not step.handed_to
         again = "Log out completely and in again, then run rocdoctor setup again." if login else ""
@@ -90,6 +93,16 @@ def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
     command, about = verify_words(step)
     asks = f"What tells it: {command}{f' ({about})' if about else ''}" if command else ""
     return SetupHeadline(f"{head} is unknown here: {title}.", tuple(one for one in (step.why, asks) if one), step)
+
+
+def _passed_over(plan: SetupPlan, step: Step) -> str:
+    """Which steps above the one that comes first are to be done as well, and after it."""
+    above = [
+        number(plan, one) for one in plan.steps[: plan.steps.index(step)] if one.state == "todo" and not one.optional
+    ]
+    if not above:
+        return ""
+    return f" Step{'s' if len(above) > 1 else ''} {number_ranges(above)} come{'s' if len(above) == 1 else ''} after it."
 
 
 def _beside(plan: SetupPlan, step: Step) -> tuple[str, ...]:

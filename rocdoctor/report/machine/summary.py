@@ -72,7 +72,7 @@ def machine_lines(machine: Machine) -> list[str]:
         lines += _line("GPU", ["none" + ("" if machine.gpus_complete else " in this evidence")])
     pairs = len(machine.gpus) * (len(machine.gpus) - 1) // 2
     kinds = Counter(link.type for link in machine.links)
-    lines += _line("links", [f"{count} of {pairs} pairs by {_LINKS.get(kind, kind)}" for kind, count in kinds.items()])
+    lines += _line("links", [f"{_pairs(count, pairs)} by {_LINKS.get(kind, kind)}" for kind, count in kinds.items()])
     cpus = machine.cpus
     cpu = [value_or(cpus.model, ""), value_or(cpus.arch, "")]
     threads = value_or(cpus.threads, None)
@@ -97,6 +97,10 @@ def machine_lines(machine: Machine) -> list[str]:
         "torch", [shown, f"Python {python}" if python else "", value_or(torch.interpreter, "")] if shown else []
     )
     return lines + _job(machine)
+
+
+def _pairs(count: int, every: int) -> str:
+    return "the one pair" if every == 1 else f"{count} of {every} pairs"
 
 
 def _counted(gpus: Sequence[Gpu]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.document import GAP, Block, Code, Fixed, Para, Table, Title
+from rocdoctor.report.plan.recommend_document import unfit_blocks
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.search.overview import METHODS, Cell, Overview
 
@@ -23,8 +24,11 @@ def _speed(cell: Cell) -> str:
     return ", ".join([*parts, *(["tight"] if cell.fits == "tight" else [])])
 
 
-def document(found: Overview) -> list[Block]:
-    """A table: a model a line, a method a column, with the kind of plan and its tokens/s a GPU."""
+def document(found: Overview, unfit: tuple[str, ...] = ()) -> list[Block]:
+    """A table: a model a line, a method a column, with the kind of plan and its tokens/s a GPU.
+
+    ``unfit``: what speaks against GPUs that the plans use, which is said first.
+    """
     parts = []
     for method in METHODS:
         fitting = [(count, name) for name, count, cells in found.rows if cells[method].fits == "yes"]
@@ -45,6 +49,7 @@ def document(found: Overview) -> list[Block]:
     )
     return [
         Title(f"What {one_line(found.fleet.name)} can train"),
+        *unfit_blocks(unfit),
         Para(said, bold=True),
         GAP,
         Table(("model", "size", *(_TITLES[one] for one in METHODS)), rows, partial(_laid, found)),

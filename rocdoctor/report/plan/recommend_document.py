@@ -197,6 +197,12 @@ def _sources(answer: Recommendation) -> Iterator[Block]:
         yield Row(name, one_line(source), "  ", 21)
 
 
+def unfit_blocks(unfit: tuple[str, ...]) -> list[Block]:
+    """What speaks against GPUs that a plan uses: it stands above all else."""
+    blocks: list[Block] = [Para(one_line(one), "! ", "  ", bold=True) for one in unfit]
+    return [*blocks, GAP] if unfit else []
+
+
 def document(answer: Recommendation) -> list[Block]:
     """The whole answer."""
     plan = answer.plan
@@ -220,7 +226,9 @@ def document(answer: Recommendation) -> list[Block]:
     if plan is not None:
         last = f"Write the files: rocdoctor emit TARGET... with the same options ({answer.considered} plans compared)"
         parts.append((Para(last),))
-    blocks: list[Block] = [Title("rocdoctor recommend"), Para(one_line(headline(answer)), bold=True)]
+    blocks: list[Block] = [Title("rocdoctor recommend")]
+    blocks += unfit_blocks(answer.unfit)
+    blocks.append(Para(one_line(headline(answer)), bold=True))
     blocks += [Para(_speed(plan))] if plan is not None else []
     for part in parts:
         found = list(part)

@@ -85,6 +85,6 @@ def as_json(answer: Recommendation) -> dict[str, Any]:
         "runner_up": {**_plan(answer.runner_up), "margin": answer.margin} if answer.runner_up is not None else None,
         "faster": {**_plan(answer.faster), "gain": answer.gain} if answer.faster is not None else None,
         "needed": [one.text for one in answer.needed],
-        "notes": list(answer.notes),
+        "notes": [*answer.unfit, *answer.notes],
         "considered": answer.considered,
     }

@@ -215,7 +215,7 @@ class Recommendation:
     ``faster``: a plan that is faster and may just fit, where the safe one gives that up, with how it compares.
     ``needed``: why it does not fit, then what would, the cheapest change first. ``considered``: configurations that
     were estimated. ``refused``: why the files that were asked for can express none, where that and not the memory is
-    the reason.
+    the reason. ``unfit``: what findings say against GPUs that the plan uses.
     """
 
     fleet: Fleet
@@ -229,3 +229,4 @@ class Recommendation:
     refused: str = ""
     faster: Plan | None = None
     gain: str = ""
+    unfit: tuple[str, ...] = ()

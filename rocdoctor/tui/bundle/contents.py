@@ -89,7 +89,7 @@ def state(answer: Answer) -> str:
 
 
 def _group(words: str) -> str:
-    return "with an exit status" if words.startswith("exit ") else words.removesuffix(", cut")
+    return "with a nonzero exit status" if words.startswith("exit ") else words.removesuffix(", cut")
 
 
 def search(contents: Contents, words: str) -> list[int]:

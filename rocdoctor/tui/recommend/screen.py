@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from rocdoctor.host.base import Host
-from rocdoctor.judging.gpu_standing import Unfit, failing
+from rocdoctor.judging.gpu_standing import Unfit
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look
@@ -178,7 +178,7 @@ class RecommendPage(Page):
             from rocdoctor.report.plan.recommend_document import headline
 
             unfit = self._unfit(self._answer)
-            ahead = f"{unfit[0].short}. " if unfit else ""
+            ahead = f"{unfit[0].short}, but counted in here. " if unfit else ""
             self._say(ahead + headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 
     def on_plan_form_submitted(self) -> None:
@@ -226,7 +226,7 @@ class RecommendPage(Page):
         line = command(form, source) if source != "" else ""
         change = self._change()
         words = f"{answer.needed[1].option} {answer.needed[1].value}" if change is not None else ""
-        unfit = [one.full for one in self._unfit(answer)]
+        unfit = [one.counted for one in self._unfit(answer)]
         self.query_one("#plan", FlowText).set(lambda width: plan_text(answer, width, line, words, unfit))
         self.query_one("#plan-box").scroll_home(animate=False)
         self._tell_state()
@@ -235,7 +235,9 @@ class RecommendPage(Page):
         """What findings say against GPUs of this machine that the plan uses."""
         if answer.plan is None or self._diagnosis is None or self._of.gpus.strip():
             return ()
-        return failing(self._diagnosis, {seat.bdf for seat in answer.plan.fleet.seats} - {None} or None)
+        from rocdoctor.service.planning import unfit_for
+
+        return unfit_for(self._diagnosis, answer.plan.fleet)
 
     def _source(self) -> str | None:
         """The name of the evidence for a command line: None for this machine, empty where no file holds it."""
