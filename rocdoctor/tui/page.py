@@ -13,7 +13,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.events import Click
+from textual.events import Click, ScreenResume
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
@@ -166,6 +166,7 @@ class Page(KeptFocus):
     def __init__(self) -> None:
         super().__init__()
         self._stale = True
+        self._new = True
         if self.rocdoctor.drawn:
             self._bring_rules()
 
@@ -216,11 +217,17 @@ class Page(KeptFocus):
         self.app.mode_change_signal.subscribe(self, self._opened, immediate=True)
         self.adapt()
 
-    async def on_screen_resume(self) -> None:
+    async def on_screen_resume(self, event: ScreenResume) -> None:
         """Catch up with what became known meanwhile."""
+        if self._new:  # its parts have just been styled, and Textual would do so twice more: 10 to 20 ms each
+            event.refresh_styles = False
         await asyncio.sleep(0)  # Textual styles the screen next, for up to 40 ms: keys first
         if self._stale:
-            self.call_after_refresh(self._update)
+            self.call_after_refresh(self._catch_up)
+
+    def on_screen_suspend(self) -> None:
+        """Meanwhile the theme may become another one."""
+        self._new = False
 
     def on_resize(self) -> None:
         """Another size of the terminal."""
@@ -254,6 +261,10 @@ class Page(KeptFocus):
     def offers(self, binding: Binding) -> bool:
         """Whether a key does something on this screen now."""
         return bool(self.check_action(binding.action.partition("(")[0], ()))
+
+    def _catch_up(self) -> None:
+        if self._stale:  # a screen may have been resumed twice meanwhile
+            self._update()
 
     def _changed(self) -> None:
         self._stale = True

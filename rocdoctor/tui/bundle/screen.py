@@ -11,6 +11,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.events import ScreenResume
 from textual.widgets import Input, Static
 
 from rocdoctor.host.base import Host
@@ -142,9 +143,9 @@ class BundlePage(Page):
         self._find(self.query_one("#questions", Rows).cursor, before)
         self._go_to_wanted()
 
-    async def on_screen_resume(self) -> None:
+    async def on_screen_resume(self, event: ScreenResume) -> None:
         """Go to the answer that another screen leads to."""
-        await super().on_screen_resume()
+        await super().on_screen_resume(event)
         self.call_after_refresh(self._go_to_wanted)
 
     def _go_to_wanted(self) -> None:

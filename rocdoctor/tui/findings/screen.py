@@ -10,6 +10,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
+from textual.events import ScreenResume
 from textual.timer import Timer
 from textual.widgets import OptionList, Static
 
@@ -127,9 +128,9 @@ class FindingsPage(Page):
         self._fill()
         self._go_to_wanted()
 
-    async def on_screen_resume(self) -> None:
+    async def on_screen_resume(self, event: ScreenResume) -> None:
         """Go to the finding that another screen leads to."""
-        await super().on_screen_resume()
+        await super().on_screen_resume(event)
         self.call_after_refresh(self._go_to_wanted)
 
     def _go_to_wanted(self) -> None:
