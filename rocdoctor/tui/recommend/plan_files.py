@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
@@ -52,19 +51,30 @@ class PlanFiles(Horizontal):
         self._plan: tuple[Form, Machine | None, Recommendation] | None = None
         self._work: Background[Emission] | None = None
         self._shown = ""
+        self._built = False
 
-    def compose(self) -> ComposeResult:
-        """Two lists and a text."""
-        with Vertical(id="lists"):
-            yield Static("targets (space chooses)", classes="title")
-            yield Rows(id="targets")
-            yield Static("", id="about", markup=False)
-            yield Static("files", classes="title")
-            yield Rows(id="files")
-        with Vertical(id="content-box"):
-            yield Static("", id="name", classes="title", markup=False)
-            yield Static("", id="said", markup=False)
-            yield Lines(id="content")
+    async def build(self) -> None:
+        """Two lists and a text, from when they are first looked at: a plan is opened far more often than its files."""
+        if self._built:
+            return
+        self._built = True
+        await self.mount(
+            Vertical(
+                Static("targets (space chooses)", classes="title"),
+                Rows(id="targets"),
+                Static("", id="about", markup=False),
+                Static("files", classes="title"),
+                Rows(id="files"),
+                id="lists",
+            ),
+            Vertical(
+                Static("", id="name", classes="title", markup=False),
+                Static("", id="said", markup=False),
+                Lines(id="content"),
+                id="content-box",
+            ),
+        )
+        self._list_files()
 
     def of(self, form: Form, machine: Machine | None, answer: Recommendation) -> None:
         """The files of another plan from now on."""
@@ -139,6 +149,8 @@ class PlanFiles(Horizontal):
 
     def _list_files(self) -> None:
         """The file of the same name stays chosen."""
+        if not self._built:
+            return
         before = self._shown
         names = [one.name for one in self.emission.files] if self.emission is not None else []
         rows = self.query_one("#files", Rows)

@@ -181,16 +181,16 @@ class RecommendPage(Page):
             ahead = f"{unfit[0].short}, but counted in here. " if unfit else ""
             self._say(ahead + headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 
-    def on_plan_form_submitted(self) -> None:
+    async def on_plan_form_submitted(self) -> None:
         """Enter in a field."""
-        self.action_plan()
+        await self.action_plan()
 
-    def action_plan(self) -> None:
+    async def action_plan(self) -> None:
         """Plan, or go on to what is planned already."""
         if isinstance(self.focused, Rows) and self.focused.id == "targets":
             self._files.action_pick()
         elif self.view == "plan" and not self._form.has_focus_within:
-            self.action_files()
+            await self.action_files()
         elif self._planned_already and not self._searching:
             self._go("plan")
         elif self.view != "files" or self._form.has_focus_within:
@@ -266,11 +266,12 @@ class RecommendPage(Page):
         super().adapt()
         self._see(self.view)
 
-    def action_files(self) -> None:
+    async def action_files(self) -> None:
         """The files of the plan, made when they are first looked at."""
         if self._answer is None or self._answer.plan is None:
             self.notify("there is no plan to write files of")
             return
+        await self._files.build()
         self._go("files")
         self._files.make()
 

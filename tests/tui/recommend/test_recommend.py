@@ -272,7 +272,7 @@ def test_what_makes_no_sense_is_said_in_words() -> None:
             await pilot.pause()
             if field == "search":
                 await until(pilot, partial(_has_model, form, value))
-            page.action_plan()
+            await page.action_plan()
             await until(pilot, partial(_says, page, words))
             assert page.view != "plan", field
 
