@@ -79,9 +79,9 @@ class FleetApp(TypedAhead):
         """Side by side where there is room."""
         self._lay_out(event.size.width)
 
-    def on_call(self, call: Call) -> None:
+    def on_call(self, message: Call) -> None:
         """What a thread wants done here."""
-        call.function()
+        message.function()
 
     def _lay_out(self, width: int) -> None:
         self.query_one("#both").set_class(width >= _WIDE, "wide")
