@@ -88,9 +88,9 @@ def _differ(diagnosis: Diagnosis, setup: SetupPlan) -> Iterator[str]:
     unfit = {index for one in failing(diagnosis) for index in one.gpus}
     if unfit != sick:
         yield f"findings speak of gpu {sorted(unfit)}, sick are {sorted(sick)}"
-    counted, used = _planned(diagnosis)
-    if counted != sick & used:
-        yield f"a plan for gpu {sorted(used)} speaks of {sorted(counted)}, sick are {sorted(sick)}"
+    told_of, used = _planned(diagnosis)
+    if told_of != sick & used:
+        yield f"a plan for gpu {sorted(used)} speaks of {sorted(told_of)}, sick are {sorted(sick)}"
     said = setup_headline(setup)
     if said.step is not None and said.step.state == "todo":
         above = [one for one in setup.steps[: setup.steps.index(said.step)] if one.state == "todo" and not one.optional]
