@@ -29,7 +29,7 @@ from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
 from rocdoctor.train.smoke.run.standstill import WATCHDOG_S
 from rocdoctor.train.smoke.run.starved import Starved
-from rocdoctor.train.smoke.worker import board, whereabouts
+from rocdoctor.train.smoke.worker import board, segments, whereabouts
 from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, Mode
 
 _ADDRESS = "127.0.0.1"
@@ -74,8 +74,10 @@ def launch(mode: Mode, place: LaunchPlace, told: Told | None = None) -> ModeResu
     folder = Path(private_folder("rocdoctor-launch-"))
     mark = secrets.token_hex(8)
     locks = BuildLocks(place.surroundings, lambda: marked(mark))
+    left: tuple[str, ...] = ()
     try:
         plan = _prepare(mode, how, place, folder)
+        left = how.segments(plan) if how.segments is not None else ()
         command = how.command(plan)
         seen = _Watch(mode.name, how, place, folder, mark, told, locks).over(command)
         locks.release()
@@ -86,6 +88,7 @@ def launch(mode: Mode, place: LaunchPlace, told: Told | None = None) -> ModeResu
     finally:
         locks.look()
         sweep(mark)
+        segments.remove_named(left)
         locks.release()
         shutil.rmtree(folder, ignore_errors=True)
     return replace(found, facts={**found.facts, **({"versions": versions} if versions else {})})

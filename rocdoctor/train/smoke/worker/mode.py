@@ -52,9 +52,10 @@ class Launch:
     ``packages``: distributions that must be installed in the interpreter under test. ``needs``: gives why the launcher
     cannot start the mode for ``(world, backend, device)``, or nothing. ``environment``: variables that it needs, by
     device. ``restarts``: how often the group is started again after a loss that the mode brings about itself.
+    ``segments``: how the names of shared memory begin that its library leaves behind, also after a good end.
     """
 
-    __slots__ = ("command", "environment", "needs", "packages", "restarts")
+    __slots__ = ("command", "environment", "needs", "packages", "restarts", "segments")
 
     def __init__(
         self,
@@ -64,12 +65,14 @@ class Launch:
         needs: Callable[[int, str, str], str] | None = None,
         environment: Callable[[str], dict[str, str]] | None = None,
         restarts: int = 0,
+        segments: Callable[[LaunchPlan], tuple[str, ...]] | None = None,
     ) -> None:
         self.command = command
         self.packages = packages
         self.needs = needs
         self.environment = environment
         self.restarts = restarts
+        self.segments = segments
 
 
 class Mode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,8 +18,8 @@ from rocdoctor.train.smoke.run.build_locks import BuildLocks
 from rocdoctor.train.smoke.run.launch_files import look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import MOST_STRETCHED
-from rocdoctor.train.smoke.worker import board
-from rocdoctor.train.smoke.worker.mode import Launch, all_modes
+from rocdoctor.train.smoke.worker import board, segments
+from rocdoctor.train.smoke.worker.mode import Launch, LaunchPlan, all_modes
 from tests.train.smoke import launch_kit as kit
 
 # Transcribed from torchrun of torch 2.13.0, shortened.
@@ -131,6 +132,26 @@ def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
     assert (result.state, result.layer) == ("crashed", "configuration")
     assert result.message.startswith("the launcher cannot be started")
     assert kit.run("accelerate", interpreter=str(tmp_path / "python")).state == "unknown"
+
+
+def test_shared_memory_that_a_library_leaves_is_removed_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(segments, "_SHARED", str(tmp_path))
+    other = tmp_path / f"deepspeed_allreduce_buffer_{os.getuid()}_127.0.0.1_1_0"  # no run of ours has port 1
+    other.touch()
+
+    def leaves(plan: LaunchPlan) -> list[str]:
+        for rank in range(plan.world):
+            (tmp_path / f"deepspeed_allreduce_buffer_{os.getuid()}_127.0.0.1_{plan.port}_{rank}").touch()
+        raise FileNotFoundError("planted")
+
+    how = next(one.launch for one in all_modes() if one.name == "deepspeed-zero-3")
+    assert how is not None and how.segments is not None
+    mode: Any = SimpleNamespace(name="left", launch=Launch(leaves, segments=how.segments))
+    place = launching.LaunchPlace("python", {}, 2, "gloo", "cpu", 1.0)
+    assert "planted" in launching.launch(mode, place).message
+    assert list(tmp_path.iterdir()) == [other]
 
 
 @pytest.mark.parametrize(
