@@ -60,7 +60,12 @@ def test_byte_code_that_is_kept_is_of_the_files_as_they_are(tmp_path: Path, monk
 
 def test_kept_byte_code_is_of_our_own_checks_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path] = []
-    monkeypatch.setattr(loading, "_codes", lambda folder: asked.append(folder) or {})
+
+    def codes(folder: Path) -> dict[str, object]:
+        asked.append(folder)
+        return {}
+
+    monkeypatch.setattr(loading, "_codes", codes)
     loading.load_together(1)
     assert asked == []
     loading.load_together(200)

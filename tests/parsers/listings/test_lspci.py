@@ -154,7 +154,7 @@ def test_bridges_are_looked_at_once_for_a_whole_listing(monkeypatch: pytest.Monk
         return plain(one)
 
     monkeypatch.setattr(LspciDevice, "bus", property(counted))
-    records = lspci.TOOL.records(devices, Answer("run lspci", "ok", text.encode()))
+    records: Any = lspci.TOOL.records(devices, Answer("run lspci", "ok", text.encode()))
     assert len(records) == 400
     hops: list[Any] = [one.facts["pcie.hops"] for one in records]
     assert {len(one.value) for one in hops} == {8}
