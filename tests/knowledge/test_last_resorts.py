@@ -72,7 +72,7 @@ def test_a_kind_of_trouble_is_whole(one: Symptom) -> None:
         ("The ROCm build fails: error: kernel requires gfx950, got gfx942", "kernel-lib-arch-unsupported"),
         ("My GPU job dies: ImportError: libfoo64.so: cannot enable executable stack", "libc-or-abi-mismatch"),
         (
-            "# amdgpu broken after kernel upgrade\nMy Radeon is not initialized, the GPU does not work.",
+            "Since the kernel upgrade my Radeon is not initialized and the GPU does not work.",
             "dkms-kernel-mismatch",
         ),
         ("我用 PyTorch 载入模型时，进程就被杀掉了，请问怎么办？", "out-of-memory"),

@@ -12,7 +12,7 @@ from rocdoctor.knowledge.messages.open_symptoms import (
     Symptom,
     SymptomQuestion,
     last_resorts,
-    of_trouble,
+    of_last_trouble,
     speaking_against,
     symptoms,
 )
@@ -47,7 +47,7 @@ def last_resort(machine: Machine) -> Remaining | None:
     None where its writer tells of no trouble that is there.
     """
     present = {one.kind for one in machine.messages if one.role == "now"}
-    if present.isdisjoint(_TOLD | of_trouble()) or present & _NOT_LIVE:
+    if present.isdisjoint(_TOLD | of_last_trouble()) or present & _NOT_LIVE:
         return None
     return _first(machine, last_resorts())
 

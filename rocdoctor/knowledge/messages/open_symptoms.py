@@ -7,7 +7,7 @@ those that are asked where nothing else answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -91,8 +91,14 @@ def of_trouble() -> frozenset[str]:
     return frozenset(_speaking("of trouble"))
 
 
-def _speaking(what: str) -> list[str]:
-    return [row["kind"] for row in sign_rows() if row.get("speaks") == what]
+@cache
+def of_last_trouble() -> frozenset[str]:
+    """Those, and the kinds of signs that only the last resorts ask for and that do so too."""
+    return of_trouble() | frozenset(_speaking("of trouble", last_sign_rows()))
+
+
+def _speaking(what: str, rows: Iterable[Mapping[str, Any]] = ()) -> list[str]:
+    return [row["kind"] for row in rows or sign_rows() if row.get("speaks") == what]
 
 
 @cache
