@@ -100,18 +100,20 @@ class TypedAhead(App[None]):
 
     async def _in_turn(self, reached: list[DOMNode], place: _Place) -> None:
         """Until no key waits: what the last one set off, then the next one. Runs beside the app."""
-        while True:
-            self._hangs = not await _within(HANGS, self._settled(reached, place))
-            if self._hangs:
-                self._drop_before_leaving()
-            elif self._held:
-                await _within(FILLS, self._filled())
-            if not self._held:
-                break
-            given: asyncio.Future[tuple[list[DOMNode], _Place]] = asyncio.get_running_loop().create_future()
-            self.call_later(self._give, self._held.popleft(), given)
-            reached, place = await given
-        self._turns = None
+        try:
+            while True:
+                self._hangs = not await _within(HANGS, self._settled(reached, place))
+                if self._hangs:
+                    self._drop_before_leaving()
+                elif self._held:
+                    await _within(FILLS, self._filled())
+                if not self._held:
+                    break
+                given: asyncio.Future[tuple[list[DOMNode], _Place]] = asyncio.get_running_loop().create_future()
+                self.call_later(self._give, self._held.popleft(), given)
+                reached, place = await given
+        finally:
+            self._turns = None
 
     def _drop_before_leaving(self) -> None:
         leaves = [at for at, one in enumerate(self._held) if isinstance(one, Key) and one.key in _LEAVES]

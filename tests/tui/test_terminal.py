@@ -267,11 +267,10 @@ def test_evidence_that_cannot_be_read_is_said_before_any_screen(made: Place) -> 
 @pytest.mark.parametrize("there", [True, False], ids=["pager", "no pager"])
 def test_the_report_as_text_is_a_key_away_and_the_screens_come_back(made: Place, there: bool) -> None:
     (made.work / "log.txt").write_text("RuntimeError: HIP error: invalid device function\n")
-    pager = made.folder / "pager"
-    pager.write_text(f"#!/bin/sh\ncat > {made.folder}/read\necho PAGED\n")
-    pager.chmod(0o755)
-    program = str(pager) if there else str(made.folder / "none")
-    with Screen(made, "--from", "log.txt", env={"PAGER": program}) as screen:
+    less = made.tool("less", f"cat > {made.folder}/read\necho PAGED\n")
+    if not there:
+        less.write_text(f"#!{made.folder}/none\n")
+    with Screen(made, "--from", "log.txt") as screen:
         screen.wait_for(b"no-kernel-image-message")
         screen.type(b"t")
         screen.wait_for(b"PAGED" if there else b"Press Enter to return to the screens.")
