@@ -42,7 +42,8 @@ def note(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         return {}
     number = value.get("seq")
-    return {**{name: _text(value.get(name)) for name in ("mode", "mark", "call")}, "seq": _whole(number) or 0}
+    told = {name: _text(value.get(name)) for name in ("mode", "mark", "call")}
+    return {**told, "seq": _whole(number) or 0, "pairs": value.get("pairs") is True}
 
 
 def _fault(value: Any) -> dict[str, Any] | None:

@@ -24,8 +24,12 @@ def create(path: str, world: int) -> None:
         stream.write(b"\0" * SLOT * world)
 
 
+# A rank has as many of these as its place asks for.
+POINT_TO_POINT = ("isend ", "irecv ", "send ", "recv ")
+
+
 class Board:
-    """One rank's slot."""
+    """One rank's slot. ``seq`` counts calls; ``pairs``: of that mode some were between two ranks alone."""
 
     def __init__(self, path: str, rank: int) -> None:
         handle = os.open(path, os.O_RDWR)
@@ -54,6 +58,8 @@ class Board:
     def call(self, text: str) -> None:
         """A collective is about to be entered."""
         self._note["seq"] += 1
+        if text.startswith(POINT_TO_POINT):
+            self._note["pairs"] = True
         self._note["call"] = text[:200]
         self._write()
 

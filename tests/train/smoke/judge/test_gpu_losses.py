@@ -55,6 +55,22 @@ def test_a_rank_that_the_watchdog_ended_is_the_victim_of_the_one_that_hangs() ->
     assert "gave no answer" in found.message
 
 
+_STAGE = "/venv/torch/distributed/pipelining/schedules.py:_wait_batch_p2p"
+
+
+def test_messages_are_not_counted_against_a_rank_that_had_fewer_to_send() -> None:
+    """Stages of a pipeline that hung in its second forward pass, with the numbers that each of them had."""
+    ranks = [_silent(rank, _STAGE, seq) for rank, seq in ((0, 7), (1, 11), (2, 9), (3, 7))]
+    ranks[1] = _silent(1, _ELSEWHERE, 11)
+    for one in ranks:
+        one.note["pairs"] = True
+    found = judge(ModeRecord("mode", 60.0, tuple(ranks)))
+    assert (found.layer, found.named) == ("framework", (1,)), found.message
+    ranks[1] = _silent(1, _STAGE, 11)
+    ranks[1].note["pairs"] = True
+    assert judge(ModeRecord("mode", 60.0, tuple(ranks))).named == (0, 1, 2, 3)
+
+
 def test_what_killed_a_rank_weighs_more_than_watchdogs_that_waited_for_it() -> None:
     dead = RankRecord(2, exit_signal=signal.SIGSEGV, ended_at=9.0)
     assert judge(ModeRecord("mode", 60.0, (_gave_up(0), _gave_up(1), dead))).named == (2,)

@@ -50,7 +50,7 @@ RIGHT = {
     "message": "",
     "kind": "",
 }
-NOTE = {"mode": "ddp", "mark": "step 1", "call": "all_reduce 4 among 0,1", "seq": 3}
+NOTE = {"mode": "ddp", "mark": "step 1", "call": "all_reduce 4 among 0,1", "seq": 3, "pairs": False}
 
 
 def _rank(word: dict[str, Any], note: dict[str, Any], silent: bool = False) -> RankRecord:

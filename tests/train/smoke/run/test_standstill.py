@@ -13,6 +13,7 @@ from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run import pool, starved
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.standstill import Standstill
+from rocdoctor.train.smoke.worker import board
 
 IN_COLLECTIVE = '  File "/x/torch/distributed/distributed_c10d.py", line 9 in all_reduce'
 IN_BACKWARD = '  File "/x/torch/autograd/graph.py", line 9 in _engine_run_backward'
@@ -46,6 +47,20 @@ def test_a_new_step_of_any_rank_begins_the_wait_anew(change: dict[str, Any]) -> 
     one.notes[1].update(change)
     assert not any(one.look([0, 1], 7.0) for _ in range(3))
     assert one.look([0, 1], 7.0)
+
+
+def test_a_note_says_that_messages_were_exchanged_until_the_next_mode(tmp_path: Path) -> None:
+    place = str(tmp_path / "board")
+    board.create(place, 2)
+    one = board.Board(place, 1)
+    one.begin("pipeline-1f1b")
+    one.call("all_reduce float32[4]")
+    assert "pairs" not in board.read(place, 1)
+    one.call("isend float32[2,16,32]")
+    one.call("all_reduce float32[4]")
+    assert (board.read(place, 1)["pairs"], board.read(place, 1)["seq"]) == (True, 3)
+    one.begin("ddp")
+    assert "pairs" not in board.read(place, 1)
 
 
 def test_nobody_waits_or_somebody_may_take_long() -> None:
