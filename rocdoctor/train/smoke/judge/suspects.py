@@ -193,7 +193,9 @@ def _went_on(gone: Sequence[RankRecord]) -> Suspicion:
 def _nobody(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspicion:
     if not waits(silent[0].stack):
         return _silent(silent, ranks)
-    return list(silent), "collectives", f"no rank gave an answer{where_text(silent[0])}; all wait in the same place"
+    alike = len({innermost_frames(one.stack) for one in silent}) == 1
+    wait = "all wait in the same place" if alike else "each waits for another"
+    return list(silent), "collectives", f"no rank gave an answer{where_text(silent[0])}; {wait}"
 
 
 def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:

@@ -68,7 +68,10 @@ def test_messages_are_not_counted_against_a_rank_that_had_fewer_to_send() -> Non
     assert (found.layer, found.named) == ("framework", (1,)), found.message
     ranks[1] = _silent(1, _STAGE, 11)
     ranks[1].note["pairs"] = True
-    assert judge(ModeRecord("mode", 60.0, tuple(ranks))).named == (0, 1, 2, 3)
+    found = judge(ModeRecord("mode", 60.0, tuple(ranks)))
+    assert found.named == (0, 1, 2, 3) and found.message.endswith("; all wait in the same place")
+    ranks[1].stack = f'  File "{_SYNC.partition(":")[0]}", line 9 in synchronize'
+    assert judge(ModeRecord("mode", 60.0, tuple(ranks))).message.endswith("; each waits for another")
 
 
 def test_what_killed_a_rank_weighs_more_than_watchdogs_that_waited_for_it() -> None:
