@@ -72,7 +72,7 @@ def name_of(path: Path) -> str:
 
 def load_together(count: int) -> None:
     """Before many checks are loaded: takes the byte code of all of our own in one piece, which costs half."""
-    if count >= _MANY and _byte_code_is_ours(checks_folder()):
+    if count >= _MANY and not _together and _byte_code_is_ours(checks_folder()):
         _together.update(_codes(checks_folder()))
 
 

@@ -83,6 +83,7 @@ def numbers_of(text: str | bytes, flags: int) -> KeptPattern:
 
 
 _used: list[KeptCode] = []
+_of_process: dict[tuple[str, str], KeptCode] = {}  # a second run in one process need not read it all again
 
 
 def use_kept_code(command: str) -> Callable[[], None]:
@@ -107,9 +108,11 @@ def keep_used() -> None:
 
 def _use(command: str) -> bool:
     try:
-        found = KeptCode(command)
+        place = (str(knowledge_folder()), command)
+        found = _of_process.get(place) or KeptCode(command)
     except (AttributeError, ImportError):  # another Python than CPython
         return False
+    _of_process[place] = found
     _used.append(found)
     lazy_re.compilers.append(found.pattern)
     setattr(dataclasses, "exec", found.execute)  # noqa: B010  (a name of that module comes before the built-in one)
