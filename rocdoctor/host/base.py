@@ -76,7 +76,7 @@ class Answer:
     def lines(self) -> list[str]:
         """The answer's lines without their ends; of a listing only paths that match its pattern."""
         lines = self.text.splitlines()
-        if self.question.startswith("list "):
+        if lines and self.question.startswith("list "):
             matches = _pattern(self.question[5:]).fullmatch
             return [line for line in lines if matches(line)]
         return lines
