@@ -78,6 +78,7 @@ def _replayed(host: Host) -> Machine:
 def test_environment_limits_and_state_are_those_of_the_job(start: Start) -> None:
     child = start(_SLEEP, "--api-key", "sk-abcdef0123456789", LOCAL_RANK="0", HSA_XNACK="1", HF_TOKEN="hf_abcdefghij")
     assert _line(child) == "up"
+    assert until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S")
     host = open_live(5.0, None, pid=child.pid)
     machine = collect(host)
     job = machine.job
