@@ -11,8 +11,10 @@ from rocdoctor.train.recommend.model.spec import Recompute, Work
 from rocdoctor.train.recommend.plan import Fleet, Workload
 
 # What is accumulated to where no batch is asked for: sequences of fine-tuning; tokens of pretraining, and of them most
-# a GPU (Llama's and Primus' recipes take one to four million on eight and more GPUs).
-_SEQUENCES, _TOKENS, _TOKENS_GPU = 16, 2**20, 2**17
+# a GPU (Llama's and Primus' recipes take one to four million on eight and more GPUs). On many GPUs no less than 4,096 a
+# GPU, up to the longest: 512 sequences of 8,192 for 405B on 1,024 H100 (NVIDIA-NeMo/Megatron-Bridge
+# docs/performance-summary-archive.md, read 2026-11-29). A shorter step leaves the stages of its pipelines idle.
+_SEQUENCES, _TOKENS, _TOKENS_GPU, _TOKENS_FLEET = 16, 2**20, 2**17, 2**12
 # Sequences of a fine-tuning step that larger micro-batches may add up to: more change what is learned.
 _MOST_SEQUENCES = 64
 # Sizes that are tried where no global batch says which divide it.
@@ -144,4 +146,5 @@ def _usual(fleet: Fleet, workload: Workload) -> int:
     """Sequences of a step that such trainings take."""
     if workload.method != "pretrain":
         return _SEQUENCES
-    return max(1, min(_TOKENS, _TOKENS_GPU * fleet.gpus) // workload.seq)
+    wanted = max(_TOKENS, min(_TOKENS_FLEET * fleet.gpus, _LONGEST))
+    return max(1, min(wanted, _TOKENS_GPU * fleet.gpus) // workload.seq)
