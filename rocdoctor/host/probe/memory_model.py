@@ -88,6 +88,30 @@ def _scored(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tenso
     return torch.matmul(shares, v)
 
 
+class Adapted(nn.Module):
+    """A frozen linear layer with an adapter in fp32 beside it, which casts its input for itself as PEFT does."""
+
+    def __init__(self, inner: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.inner = inner
+        self.a = nn.Linear(inner.in_features, rank, bias=False, dtype=torch.float32)
+        self.b = nn.Linear(rank, inner.out_features, bias=False, dtype=torch.float32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out = self.inner(x)
+        return out + self.b(self.a(x.to(torch.float32))).to(out.dtype)  # type: ignore[no-any-return]
+
+
+def adapt(model: nn.Module, rank: int, targets: list[str]) -> None:
+    """Freeze everything, and put adapters beside the linear layers of these names."""
+    for one in model.parameters():
+        one.requires_grad_(False)
+    for part in list(model.modules()):
+        for name, one in list(part.named_children()):
+            if name in targets and isinstance(one, nn.Linear):
+                setattr(part, name, Adapted(one, rank))
+
+
 class Attention(nn.Module):
     """Grouped-query attention with rotary positions."""
 
@@ -248,6 +272,10 @@ class Decoder(nn.Module):
         self.head = nn.Linear(request["hidden"], request["vocab"], bias=False)
         if request["tied"]:
             self.head.weight = self.embedding.weight
+        if request.get("adapters"):
+            adapt(self.layers, request["adapters"]["rank"], request["adapters"]["targets"])
+            for one in (self.embedding, self.norm, self.head):
+                one.requires_grad_(False)
 
     def forward(self, words: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, mask: torch.Tensor) -> Any:
         """Loss and logits (none with the fused loss): most training loops hold both until the backward pass is over."""

@@ -130,7 +130,7 @@ def faster(found: Iterable[Candidate], chosen: Candidate) -> Candidate | None:
         if one.work.framework == own or like_step(one, chosen)
     ]
     # What only just reaches into the room is likelier to run than what is fastest of all.
-    likely = [one for one in tight if one.memory.reserved + one.memory.context <= one.work.gpu.usable_bytes]
+    likely = [one for one in tight if one.memory.needed + one.memory.context <= one.work.gpu.usable_bytes]
     return max(likely, key=lambda one: one.score, default=None)
 
 

@@ -42,8 +42,9 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     spare = "; fused_ce saves most of it" if work.loss == "plain" and found.logits > 0.2 * found.live_peak else ""
     lines.append(f"loss: {work.loss} cross-entropy over {model.vocab} words{spare}")
     kept = (found.reserved - found.live_peak) / GIB
+    room = ", where there is room" if found.reserved > found.needed else ""
     lines.append(
-        f"the allocator holds {kept:.1f} GiB more than lives, the device {found.context / GIB:.1f} GiB beside it"
+        f"the allocator holds {kept:.1f} GiB more than lives{room}, the device {found.context / GIB:.1f} GiB beside it"
     )
     lines += _tried(work)
     if told is None:

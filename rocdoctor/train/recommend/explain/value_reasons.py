@@ -73,7 +73,7 @@ def gain(sure: Candidate, fast: Candidate) -> str:
     """How a plan that may just fit compares with the one that surely does."""
     found, usable = fast.memory, fast.work.gpu.usable_bytes
     times = fast.speed.tokens_per_s_per_gpu / sure.speed.tokens_per_s_per_gpu if fast.speed and sure.speed else 1.0
-    likely = found.reserved + found.context
+    likely = found.needed + found.context
     spare = (
         f"{gib(usable - likely)} to spare (likely {gib(likely)}, at most {gib(found.high)}, of {gib(usable)} usable)"
     )

@@ -54,6 +54,18 @@ def _scores(work: Work) -> float:
     return 0.0 if work.flash else (4.0 if work.precision == "fp32" else 6.0) * work.model.heads * work.seq
 
 
+def _peft(work: Work) -> bool:
+    """Whether adapters are PEFT's, in fp32 beside frozen 16-bit weights (``autocast_adapter_dtype``, and
+    ``_cast_input_dtype`` of peft/tuners/tuners_utils.py, 0.19, read 2026-11-29)."""
+    tuned = work.method != "full" and work.transformers
+    return tuned and not work.compile and work.precision != "fp32" and work.model.norm == "rms"
+
+
+def _adapter_copy(work: Work) -> float:
+    """Bytes an element of an adapted layer's input that its adapter keeps: in 16 bits under autocast."""
+    return 4.0 if work.pure_bf16 else 2.0
+
+
 def _norms(work: Work) -> float:
     model, width = work.model, _width(work)
     # Norms of q and k meet 16-bit input with fp32 weights under autocast, so torch writes them out in fp32.
@@ -63,12 +75,18 @@ def _norms(work: Work) -> float:
         # fp32 input (and normalised value), and a 16-bit copy of the output for each product that reads it.
         readers = 3 + (2 if model.gated else 1)
         return (model.norms * (8.0 if written_out else 4.0) + 2.0 * readers) * model.hidden + heads
+    if _peft(work):
+        # A frozen norm keeps its fp32 copy (or input) alone; each adapted product casts the norm's output for itself.
+        copies = sum(work.reads_input(one) for one in ("q", "k", "v", *(("gate",) if model.gated else ()), "up"))
+        copied = _adapter_copy(work) * (copies * model.hidden + work.reads_input("o") * model.o_width)
+        return model.norms * (4.0 if written_out else 2.0) * model.hidden + copied + heads
     per_norm = 4.0  # input and output
     if work.compile:
         per_norm = 3.0  # the output is computed again from the input where that is cheap
     elif written_out:
         per_norm = 6.0 if work.precision == "fp32" else 8.0  # fp32 copy, normalised value, output
-    return model.norms * per_norm * width * model.hidden + heads
+    unread = (not work.reads_input("q", "k", "v")) + (not work.reads_input("gate", "up"))
+    return (model.norms * per_norm - 2.0 * unread) * width * model.hidden + heads
 
 
 def _mlp_bytes(model: Model, work: Work, width: int) -> float:
@@ -82,7 +100,9 @@ def _mlp_bytes(model: Model, work: Work, width: int) -> float:
 def _feed_forward(work: Work, kind: Kind) -> float:
     model = work.model
     if kind == "dense":
-        return _mlp_bytes(model, work, model.ffn)
+        if not work.reads_input("down"):
+            return _mlp_bytes(model, work, model.ffn) - 2.0 * model.ffn
+        return _mlp_bytes(model, work, model.ffn) + (_adapter_copy(work) - 2.0) * model.ffn * _peft(work)
     # Permuted tokens go into the experts; Megatron weights them before the second product, others keep its output too.
     tokens = 2.0 if work.framework == "megatron" else 4.0
     routed = model.top_k * (_mlp_bytes(model, work, model.expert_ffn) + tokens * model.hidden)
@@ -105,7 +125,7 @@ def _selective_op(work: Work, kind: Kind) -> float:
 
 def _residual(work: Work) -> float:
     """Bytes a token of the residual stream."""
-    return (4.0 if autocast(work) or work.precision == "fp32" else 2.0) * work.model.hidden
+    return (4.0 if autocast(work) or work.precision == "fp32" or work.wide else 2.0) * work.model.hidden
 
 
 def layer_bytes(work: Work, kind: Kind) -> LayerBytes:
@@ -158,7 +178,9 @@ def loss_bytes(work: Work) -> float:
     (huggingface/transformers pull request 35646 of January 2025; shifted copies took 18); torch's loss-parallel form 18
     over tp; Megatron's vocabulary-parallel form 10 over tp; in-place kernel 4. Compiled 4: the graph keeps bf16 logits
     and two numbers a row and computes the rest again, so beside them only their gradient is written (traced with the
-    partitioner of torch 2.13). Chunked kernels (Liger) keep a chunk and the gradient of a head that is trained.
+    partitioner of torch 2.13). Liger's kernel keeps a chunk of logits and the gradient of a head that is trained.
+    Chunks of whole logits (torchtitan pull request 996, torchtune's CEWithChunkedOutputLoss): 16-bit logits and their
+    gradient, and the fp32 work of one of eight chunks, 4 + 12/8.
     """
     model, tp = work.model, work.parallel.tp
     # Sequence parallelism gathers the head's input and the gradient of it.
@@ -168,6 +190,8 @@ def loss_bytes(work: Work) -> float:
         return whole + 8.0 * work.tokens * model.hidden + head
     if work.loss in {"inplace", "compiled"}:
         each = 4.0
+    elif work.loss == "chunked":
+        each = 4.0 + 12.0 / 8
     elif work.framework == "megatron":
         each = 10.0
     elif tp == 1:

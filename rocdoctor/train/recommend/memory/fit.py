@@ -10,6 +10,8 @@ SHARE = 0.92
 
 
 def fits(found: GpuMemory, gpu: GpuFigures) -> str:
-    """yes: the high estimate is at most 92 % of usable memory; no: the low one is above it; else tight."""
-    limit = SHARE * gpu.usable_bytes
-    return "yes" if found.high <= limit else "no" if found.low > limit else "tight"
+    """yes: the high estimate is at most 92 % of usable memory; no: the low one, with what the driver takes, is above
+    all of it; else tight. Four runs of foundation-model-stack/fms-acceleration held 95 to 97 % of an A100."""
+    if found.high <= SHARE * gpu.usable_bytes:
+        return "yes"
+    return "no" if found.low + found.context > gpu.usable_bytes else "tight"

@@ -13,6 +13,7 @@ from typing import Any
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import autocast, loss_bytes, stage_bytes
+from rocdoctor.train.recommend.memory.allocator import idle_segments, needed, with_room
 from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import (
     attention_matrix,
@@ -47,7 +48,8 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class GpuMemory:
-    """Bytes of one GPU; ``low`` and ``high`` bound what the device must have."""
+    """Bytes of one GPU; ``low`` and ``high`` bound what the device must have. With ``needed`` the allocator gets by,
+    ``reserved`` is what it holds where there is room."""
 
     states: float
     gathered: float
@@ -60,6 +62,7 @@ class GpuMemory:
     low: float
     high: float
     spread: float
+    needed: float
 
 
 def shares(work: Work) -> Shares:
@@ -131,11 +134,12 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
     return dense[0] + experts[0], dense[1] + experts[1]
 
 
-def _adapters(work: Work) -> float:
-    """Parameters of the adapters on every linear layer of a rank."""
+def adapters(work: Work) -> float:
+    """Parameters of the adapters on a rank: on every linear layer, or on those that are named."""
     model, plan = work.model, work.parallel
-    width = model.q_width + model.k_width + model.v_width + model.o_width + 4 * model.hidden
-    widths = width + (3 if model.gated else 2) * (model.ffn + model.hidden)
+    outer = {"q": model.q_width, "k": model.k_width, "v": model.v_width, "o": model.o_width}
+    outer |= dict.fromkeys(("gate", "up", "down") if model.gated else ("up", "down"), model.ffn)
+    widths = sum(one + model.hidden for name, one in outer.items() if work.reads_input(name))
     return work.lora_rank * widths * (-(-model.layers // plan.pp)) / plan.tp
 
 
@@ -145,7 +149,8 @@ def _frozen(work: Work, part: Shares) -> float:
     inner = max(0.0, part.total - outer)
     whole = 4.0 if work.precision == "fp32" else 2.0
     # bitsandbytes converts linear layers; the experts of transformers 5 are one parameter, which stays in 16 bits.
-    four_bit = max(0.0, inner - part.expert) if work.method == "qlora" else 0.0
+    experts = 0.0 if work.small_experts else part.expert
+    four_bit = max(0.0, inner - experts) if work.method == "qlora" else 0.0
     return whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit
 
 
@@ -155,8 +160,8 @@ def _adapted(work: Work, part: Shares) -> tuple[float, float]:
     if plan.offload_weights:
         return 0.0, 0.0
     shard = plan.shard if plan.zero == 3 else 1
-    adapters = _adapters(work)
-    return (_frozen(work, part) + 12.0 * adapters) / shard, 4.0 * adapters / shard
+    count = adapters(work)
+    return (_frozen(work, part) + 12.0 * count) / shard, 4.0 * count / shard
 
 
 def weight_bytes(work: Work) -> float:
@@ -241,10 +246,17 @@ def step_copy(work: Work, gradients: float) -> float:
 
     torch's AdamW takes its foreach form unless it is told otherwise, which copies the roots of all second moments
     (``_multi_tensor_adam`` of torch 2.13). torchtitan, Megatron (through Transformer Engine or apex), DeepSpeed and
-    transformers' Trainer take one fused kernel, which copies nothing; llm-foundry steps tensor by tensor.
+    transformers' Trainer take one fused kernel, which copies nothing; llm-foundry steps tensor by tensor. The Trainer's
+    default was the foreach form until July 2025, and still is with torch before 2.8 (huggingface/transformers pull
+    request 37358); runs of foundation-model-stack/fms-acceleration in bf16 hold 10 B a parameter with it.
     """
     own = work.framework == "ddp" and not work.transformers
-    return gradients if own and not work.parallel.offload_optimizer else 0.0
+    return (
+        gradients
+        if (own or (work.foreach and work.framework in ("fsdp1", "fsdp2", "ddp")))
+        and not work.parallel.offload_optimizer
+        else 0.0
+    )
 
 
 def moments_copy(work: Work) -> float:
@@ -295,7 +307,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     stays = work.framework in {"megatron", "deepspeed"} or work.microbatches > 1
     kept = gradients if stays else 0.0
     each = 4.0 if work.precision == "fp32" else 2.0
-    backward = each * work.tokens * work.model.vocab / work.parallel.tp if work.loss == "plain" else 0.0
+    backward = each * work.tokens * work.model.vocab / work.parallel.tp if work.loss in ("plain", "chunked") else 0.0
     # A fused loss computes the head's gradient in the forward pass and keeps it; without sharding it lies whole.
     first_gradient = work.loss == "fused" or (work.framework == "ddp" and not stays)
     head = 4.0 * part.head if first_gradient and work.method == "full" else 0.0
@@ -314,9 +326,6 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     }
     peak = base + max(stay + moves for stay, moves in phases.values())
     loss_counts = sum(phases["loss"]) >= sum(phases["backward"])
-    named = work.framework if work.framework in table["reserved_over_live"] else "eager"
-    kind = "compiled" if work.compile else named
-    factor = float(table["reserved_over_live"][kind]["v"])
     errors = table["error"]
     error = float(errors.get(work.framework, errors["other"])["v"])
     error += float(table["error_experts"]["v"]) if work.model.experts else 0.0
@@ -325,8 +334,11 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     # Static memory does not fragment. Of what gradients leave behind between their steps, a part is not used again.
     lasting = gradients if stays else float(table["gradients_apart"]["v"]) * gradients
     most = max(moves for _, moves in phases.values())
-    idle = _idle_segments(work) if loss_counts else 0.0
-    reserved = max(peak, base + lasting + gathered + factor * max(0.0, most - gathered) + idle)
+    idle = idle_segments(work) if loss_counts else 0.0
+    passing = max(0.0, most - gathered)
+    least, roomy = needed(work, table), with_room(work, table)
+    enough = max(peak, base + lasting + gathered + least * passing + idle)
+    reserved = max(enough, min(enough + (roomy - least) * passing, work.gpu.usable_bytes - context))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
     # loss; newer frameworks compile the loss along with the model.
     # States are counted to the last parameter; what a step keeps beside them is estimated.
@@ -347,23 +359,11 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
         reserved=reserved,
         context=context,
         low=held * (1 - exact) + (peak - held - spread) * (1 - error),
-        high=held * (1 + exact) + (reserved - held) * (1 + error) + context,
+        high=held * (1 + exact) + (enough - held) * (1 + error) + context,
         spread=spread,
+        needed=enough,
     )
     return _tried(work, found)
-
-
-def _idle_segments(work: Work) -> float:
-    """Bytes that tensor parallelism of plain PyTorch leaves reserved when its layers are done.
-
-    Every layer gathers its whole input and sums a whole output before that is divided again: two tensors, whose
-    segments are too small for the logits that come next (the allocator splits segments and joins none). Overlapped
-    with the products, both lie in symmetric memory, which the allocator does not hold: in the two runs of torchtitan
-    that differ in this alone (70B, tp 8) they are 4.0 GiB, and 4.3 GiB were measured.
-    """
-    plan = work.parallel
-    inside = work.framework == "fsdp2" and plan.tp > 1 and plan.sequence and not plan.async_tp
-    return 4.0 * work.tokens * work.model.hidden if inside else 0.0
 
 
 def _tried(work: Work, found: GpuMemory) -> GpuMemory:
@@ -373,17 +373,18 @@ def _tried(work: Work, found: GpuMemory) -> GpuMemory:
     if trial is None:
         like = tried.alike(work)
         more = max(0.0, like.reserved - 1.0) if like is not None else 0.0
-        return replace(found, high=found.high + more * found.reserved) if more else found
+        return replace(found, high=found.high + more * found.needed) if more else found
     error = TRIED_WHOLE if trial.whole else TRIED_CUT
     live = found.live_peak * trial.live
-    reserved, context = max(live, found.reserved * trial.reserved), found.context
+    held, context = max(live, found.needed * trial.reserved), found.context
     if trial.outside_gib is not None:
         context = max(context, trial.outside_gib * GIB)
-    high = reserved * (1 + error) + context
+    high = held * (1 + error) + context
     return replace(
         found,
         live_peak=live,
-        reserved=reserved,
+        reserved=held,
+        needed=held,
         context=context,
         low=live * (1 - error),
         high=high,

@@ -15,8 +15,16 @@ from typing import Any
 from rocdoctor.host.base import Answer
 from rocdoctor.train.recommend.estimate import Result
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.allocator import needed, with_room
 from rocdoctor.train.recommend.memory.fit import fits
-from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bucket_bytes, bytes_per_parameter, step_copy
+from rocdoctor.train.recommend.memory.gpu_memory import (
+    GpuMemory,
+    adapters,
+    bucket_bytes,
+    bytes_per_parameter,
+    step_copy,
+)
+from rocdoctor.train.recommend.model.adapters import PARTS
 from rocdoctor.train.recommend.model.shapes import Model, counted_parameters
 from rocdoctor.train.recommend.model.spec import Work
 
@@ -56,8 +64,10 @@ def refusal(work: Work) -> str | None:
         return f"ZeRO {plan.zero} with DistributedDataParallel is not traced"
     if work.compile:
         return "a compiled model keeps what its compiler chooses"
-    if work.method != "full":
-        return f"{work.method} adapters are not traced"
+    if work.method == "qlora":
+        return "4-bit weights are not built here"
+    if work.method == "lora" and (work.framework != "ddp" or not work.transformers or work.pure_bf16):
+        return "adapters are traced for the Hugging Face code without sharding and with autocast alone"
     told = unlike_layers(model) or unlike_memory(work)
     if told is not None:
         return told
@@ -130,7 +140,10 @@ def request(work: Work) -> dict[str, Any]:
         "replicate": plan.dp // shard if sharded else 1,
         "reshard": not plan.keep_gathered,
         "recompute": work.recompute,
-        "params": "bf16" if work.pure_bf16 else "fp32",
+        "params": "bf16" if work.pure_bf16 or (work.method == "lora" and not single) else "fp32",
+        "adapters": {"rank": work.lora_rank, "targets": [one for one in PARTS if work.reads_input(one)]}
+        if work.method == "lora"
+        else None,
         "sums_in_16": work.sums_in_16,
         "mixed": sharded and not single and not work.pure_bf16,
         "autocast": not sharded and not single and not work.pure_bf16,
@@ -208,6 +221,8 @@ def memory(work: Work, closed: GpuMemory, traced: Traced, table: Mapping[str, An
     plan = work.parallel
     count = float(work.model.given_parameters or counted_parameters(work.model))
     _, gradients, moments = bytes_per_parameter(work)
+    if work.method == "lora":
+        count, gradients, moments = adapters(work), 4.0, 8.0
     shard = plan.shard if plan.zero else 1
     optimizer = moments * count / shard
     buckets = bucket_bytes(work, count)
@@ -218,8 +233,8 @@ def memory(work: Work, closed: GpuMemory, traced: Traced, table: Mapping[str, An
     step = static + kept + step_copy(work, kept)
     live = max(peak + added, step)
     moving = max(0.0, live - static - closed.gathered - (kept if work.microbatches > 1 else 0.0))
-    factor = float(table["reserved_over_live"]["eager"]["v"])
-    reserved = max(live, live + (factor - 1) * moving)
+    enough = live + (needed(work, table) - 1) * moving
+    roomy = min(live + (with_room(work, table) - 1) * moving, work.gpu.usable_bytes - closed.context)
     # Whole weights are there when the layers are done; how many is known by rule only.
     activations = max(0.0, traced.forwarded - traced.static - closed.gathered)
     loss = max(traced.parts["head", 0], traced.parts["loss", 0]) - traced.forwarded
@@ -230,9 +245,10 @@ def memory(work: Work, closed: GpuMemory, traced: Traced, table: Mapping[str, An
         activations=activations,
         logits=loss,
         live_peak=live,
-        reserved=reserved,
+        reserved=max(enough, roomy),
         low=live * (1 - _ERROR),
-        high=reserved * (1 + _ERROR) + closed.context,
+        high=enough * (1 + _ERROR) + closed.context,
+        needed=enough,
         spread=0.0,
     )
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rocdoctor.train.recommend.errors import SpecError, flag, nearest_divisor, table, whole
 from rocdoctor.train.recommend.fleet.gpu_figures import GpuFigures, read_gpu
+from rocdoctor.train.recommend.model.adapters import read_adapted
 from rocdoctor.train.recommend.model.layout import Framework, Parallel, framework_of, read_parallel
 from rocdoctor.train.recommend.model.models import read_model
 from rocdoctor.train.recommend.model.shapes import Model
@@ -20,7 +21,7 @@ from rocdoctor.train.recommend.model.shapes import Model
 Recompute = Literal["none", "selective", "selective-op", "full"]
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "fp8-rowwise"]
 Optimizer = Literal["adam", "adam16bit", "adam8bit", "sgd", "momentum", "adafactor"]
-Loss = Literal["plain", "fused", "inplace", "compiled"]
+Loss = Literal["plain", "fused", "chunked", "inplace", "compiled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,10 @@ class Work:
     ``step_in_backward``: each weight is updated as soon as its gradient is there, which is freed then: nothing is
     accumulated (PyTorch's tutorial "How to save memory by fusing the optimizer step into the backward pass", read
     2026-11-28). ``transformers``: the model code of Hugging Face, which writes norms and the loss out in fp32.
-    ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'.
+    ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'. ``adapted``: the linear layers that have
+    adapters, None for all. ``foreach``: the optimizer takes torch's foreach form, which copies gradients. ``wide``:
+    norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``small_experts``: experts are in 4
+    bits too. ``unsaid``: fields that say too little, and memory depends on them (``memory/unsaid.py``).
     """
 
     model: Model
@@ -55,6 +59,16 @@ class Work:
     pure_bf16: bool
     step_in_backward: bool = False
     torchao: bool = False
+    adapted: tuple[str, ...] | None = None
+    foreach: bool = False
+    wide: bool = False
+    small_experts: bool = False
+    unsaid: frozenset[str] = field(default=frozenset(), compare=False)
+
+    def reads_input(self, *parts: str) -> bool:
+        """Whether one of these linear layers needs its input in the backward pass: a frozen one without adapter does
+        not."""
+        return self.method == "full" or self.adapted is None or any(one in self.adapted for one in parts)
 
     @property
     def tokens(self) -> float:
@@ -140,6 +154,13 @@ def _batches(spec: Mapping[str, Any], parallel: Parallel, why: list[str]) -> tup
     return 1, accumulate or (4 * parallel.pp if parallel.pp > 1 else 1)
 
 
+def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
+    """Fields that say too little: which program fine-tunes, and which form of an optimizer steps."""
+    general = not framework or re.search(r"transformers|hugging|trainer|\bpeft\b|\btrl\b", framework) is not None
+    found = {"framework": general, "optimizer": spec.get("optimizer") is None}
+    return frozenset(name for name, open_end in found.items() if open_end)
+
+
 def _stepwise(spec: Mapping[str, Any], framework: Framework, count: int, gpus: int) -> bool:
     """Whether the optimizer steps in the backward pass; raises SpecError where gradients outlive that."""
     found = flag(spec, "step_in_backward", "step_in_backward") or False
@@ -175,7 +196,9 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     fused = str(spec.get("fused_ce") or "").lower()[:40]
     loss: Loss = "plain"
     if fused and fused not in {"none", "false", "no", "0"}:
-        loss = "compiled" if "compil" in fused else "fused"
+        # torchtitan's and torchtune's earlier form cuts the logits, which exist whole; Liger's cuts the head's input.
+        cut = "chunk" in fused and "liger" not in fused and "linear" not in fused
+        loss = "compiled" if "compil" in fused else "chunked" if cut else "fused"
     elif model.family == "mpt" and spec.get("fused_ce") is None:
         loss = "inplace"
         why.append("MPT: its own in-place fused cross-entropy and Triton attention are assumed")
@@ -231,4 +254,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
         step_in_backward=_stepwise(spec, framework, count, gpus),
         torchao=kind == "adam8bit" and "torch" in optimizer,  # the Trainer calls them adamw_torch_8bit
+        adapted=read_adapted(spec.get("lora_targets")),
+        foreach=optimizer.replace("-", "_") == "adamw_torch",  # the Trainer's name; the other is adamw_torch_fused
+        unsaid=_unsaid(spec, named),
     ), recompute is not None

@@ -91,8 +91,10 @@ def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
         spec["recompute_layers"] = work.recompute_layers
     if work.method != "full":
         spec["lora_rank"] = work.lora_rank
-    if work.loss in ("fused", "compiled"):
-        spec["fused_ce"] = "liger" if work.loss == "fused" else "compiled"
+        if work.adapted is not None:
+            spec["lora_targets"] = [f"{one}_proj" for one in work.adapted]
+    if work.loss in ("fused", "compiled", "chunked"):
+        spec["fused_ce"] = {"fused": "liger"}.get(work.loss, work.loss)
     elif work.model.family == "mpt" and work.loss == "plain":
         spec["fused_ce"] = "none"
     return spec

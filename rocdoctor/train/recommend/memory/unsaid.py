@@ -1,0 +1,49 @@
+"""What a specification leaves open and its memory depends on: versions and settings of programs.
+
+The estimate is that of today's programs; its range covers the others too, and a sentence says what decides. Sources,
+all read 2026-11-29: huggingface/transformers pull request 37358 (fused AdamW by default with torch 2.8), the runs of
+foundation-model-stack/fms-acceleration (scripts/benchmarks/refs; torch 2.4): with ``peft_module_casting_to_bf16`` of
+TRL, which leaves norms in fp32, a layer kept 2 B an element more, and so did FSDP1 in some; the experts of Mixtral 8x7B
+were in 4 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory
+from rocdoctor.train.recommend.model.spec import Work
+
+Estimate = Callable[[Work], GpuMemory]
+Variant = tuple[Work, str]
+
+
+def variants(work: Work) -> Iterator[Variant]:
+    """The configuration as other programs or versions would run it, each with what decides."""
+    if not work.transformers or work.framework not in ("ddp", "fsdp1", "fsdp2"):
+        return
+    if work.method == "full" and "optimizer" in work.unsaid and work.optimizer == "adam":
+        words = "AdamW in its foreach form, the Trainer's default before July 2025 and with torch before 2.8"
+        yield replace(work, foreach=True), f"{words} (optimizer: adamw_torch_fused rules it out)"
+    if work.method == "full" or "framework" not in work.unsaid:
+        return
+    if work.method == "qlora" or work.framework == "fsdp1":
+        words = "norms in fp32, as PEFT's and TRL's preparation left them until 2025, widen the residual stream"
+        yield replace(work, wide=True), words
+    if work.method == "qlora" and work.model.experts:
+        yield replace(work, small_experts=True), "transformers 4 keeps experts in 4 bits too"
+
+
+def covering(work: Work, found: GpuMemory, estimate: Estimate) -> tuple[GpuMemory, list[str]]:
+    """The memory with a range that covers all variants, and a sentence for each that widens it."""
+    low, high, said = found.low, found.high, []
+    for other, words in variants(work):
+        one = estimate(other)
+        if one.high > high + 0.01 * GIB:
+            said.append(f"memory: up to {one.high / GIB:.1f} GiB with {words}")
+        elif one.low < low - 0.01 * GIB:
+            said.append(f"memory: from {one.low / GIB:.1f} GiB on, since {words}")
+        low, high = min(low, one.low), max(high, one.high)
+    return (replace(found, low=low, high=high) if said else found), said

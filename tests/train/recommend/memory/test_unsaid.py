@@ -1,0 +1,72 @@
+"""Settings that a specification does not name: the range covers them, and a sentence says what decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocdoctor.train.recommend.estimate import Result, solve
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.model.shapes import parameters
+from tests.train.recommend.spec_kit import changed
+
+A100 = {"name": "A100 SXM 80GB", "mem_gib": 80}
+MISTRAL = {"layers": 32, "hidden": 4096, "ffn": 14336, "heads": 32, "kv_heads": 8, "vocab": 32000}
+
+
+def tuned(method: str, **fields: Any) -> Result:
+    base = {"model": MISTRAL, "gpu": A100, "gpus": 1, "parallel": {}, "seq": 4096, "recompute": "full"}
+    return solve(changed(**{**base, "method": method, "micro_batch": 4, **fields}))
+
+
+def said(one: Result, words: str) -> bool:
+    return any(words in line for line in one.derived)
+
+
+def test_the_trainers_older_optimizer_copies_gradients() -> None:
+    """Mistral 7B in bf16 on one A100 with torch 2.4: 67.46 GiB were live (fms-acceleration, a100_80gb.csv)."""
+    named = tuned("full", precision="pure bf16", optimizer="adamw_torch")
+    assert named.memory.live_peak / GIB == pytest.approx(67.46, rel=0.01)
+    # Two halves: 8 B a parameter of states and gradients, and 2 B of copies.
+    assert named.memory.live_peak == pytest.approx(10 * parameters(named.work.model), rel=0.01)
+    fused = tuned("full", precision="pure bf16", optimizer="adamw_torch_fused")
+    assert fused.memory.live_peak < named.memory.live_peak
+    unsaid = tuned("full", precision="pure bf16")
+    assert unsaid.memory.live_peak == fused.memory.live_peak
+    assert unsaid.memory.high == pytest.approx(named.memory.high)
+    assert said(unsaid, "foreach form") and not said(fused, "foreach form")
+
+
+def test_qlora_of_an_unknown_program_may_keep_the_stream_in_fp32() -> None:
+    unknown, named = tuned("qlora"), tuned("qlora", framework="axolotl")
+    # 2 B an element more of 32 layers' inputs.
+    stream = 2 * 4 * 4096 * 4096 * 32
+    assert unknown.memory.live_peak == named.memory.live_peak
+    assert unknown.memory.high - named.memory.high > stream
+    assert said(unknown, "norms in fp32") and not said(named, "norms in fp32")
+    assert not said(tuned("lora"), "norms in fp32")
+
+
+def test_experts_in_four_bits_are_not_ruled_out() -> None:
+    """Mixtral 8x7B in 4 bits ran on one A100 with transformers 4: 34.2 GiB were live."""
+    unknown = tuned("qlora", model="mixtral-8x7b")
+    assert unknown.memory.low / GIB < 34.2
+    assert unknown.fits == "tight"
+    assert said(unknown, "transformers 4 keeps experts in 4 bits")
+    assert tuned("qlora", model="mixtral-8x7b", framework="axolotl").memory.low / GIB > 80
+
+
+def test_what_ran_out_of_memory_is_not_said_to_fit() -> None:
+    """Runs of fms-acceleration on A100 that ended out of memory and were said to fit before."""
+    both = {"gpus": 2, "parallel": {"fsdp": 2, "strategy": "FULL_SHARD"}, "framework": "transformers"}
+    assert tuned("qlora", **both, model="llama-2-70b").fits != "yes"
+    for method, liger in (("qlora", 32), ("lora", 32)):
+        assert tuned(method, **both, micro_batch=liger, fused_ce="liger").fits != "yes"
+
+
+def test_a_run_that_fills_the_card_is_not_refused() -> None:
+    """Llama 3 8B in bf16 with 10 B a parameter ran on one A100: 74.8 of 80 GiB were live."""
+    one = tuned("full", model="llama-3-8b", precision="pure bf16", optimizer="adamw_torch", fused_ce="liger")
+    assert one.memory.live_peak / GIB == pytest.approx(74.8, rel=0.01)
+    assert one.fits == "tight"
