@@ -107,9 +107,9 @@ def adapt(model: nn.Module, rank: int, targets: list[str]) -> None:
     for one in model.parameters():
         one.requires_grad_(False)
     for part in list(model.modules()):
-        for name, one in list(part.named_children()):
-            if name in targets and isinstance(one, nn.Linear):
-                setattr(part, name, Adapted(one, rank))
+        for name, layer in list(part.named_children()):
+            if name in targets and isinstance(layer, nn.Linear):
+                setattr(part, name, Adapted(layer, rank))
 
 
 class Attention(nn.Module):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rocdoctor.train.recommend.estimate import efficiency, solve
 from rocdoctor.train.recommend.explain.cautions import cautions
+from rocdoctor.train.recommend.explain.reasons import slower
 from rocdoctor.train.recommend.explain.value_reasons import PLAN_FILE
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
@@ -24,6 +25,9 @@ def notes(plan: Plan) -> tuple[str, ...]:
 def _notes(plan: Plan) -> Iterator[str]:
     work, fleet = plan.work, plan.fleet
     yield from cautions(work, plan.result.memory, fleet.software.packages)
+    told = plan.result.speed
+    if told is not None and told.low < told.tokens_per_s_per_gpu:
+        yield f"The speed may be {slower(told)}."
     if plan.result.fits == "tight":
         yield (
             "This plan is tight: the estimate reaches beyond what can be planned with. Start with it and watch the "

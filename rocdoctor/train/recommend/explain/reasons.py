@@ -50,6 +50,8 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     if told is None:
         lines.append(f"speed: the peak rate of '{gpu.name}' is in no table; give gpu.peak_tflops and bandwidth_gb_s")
         return lines
+    if told.low < told.tokens_per_s_per_gpu:
+        lines.append(f"speed: it may be {slower(told)}")
     peak = "fp8" if work.precision.startswith("fp8") and gpu.peak_fp8 else "16-bit"
     total = told.matrix + told.attention + told.memory + told.optimizer + told.communication + told.bubble
     shown = (
@@ -69,6 +71,15 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
         idle = f"{100 * plan.idle:.0f} % idle on top"
         lines.append(f"pipeline: {plan.name}, {plan.microbatches} micro-batches on {plan.stages} stages, {idle}")
     return lines
+
+
+def slower(told: Speed) -> str:
+    """Why a GPU may be slower than estimated, with the lower end."""
+    return (
+        f"as low as {told.low:.0f} tokens/s a GPU: the estimate rests on the vendor's tuned images or on Megatron-LM, "
+        "and torch's own builds of August 2025 reached half to three quarters of it on such GPUs. `rocdoctor smoke "
+        "--figures` measures what yours reaches"
+    )
 
 
 def _tried(work: Work) -> Iterator[str]:

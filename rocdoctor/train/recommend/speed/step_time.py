@@ -29,7 +29,8 @@ from rocdoctor.train.recommend.speed.pipeline import Schedule
 @dataclass(frozen=True, slots=True)
 class Speed:
     """Seconds of a step by what they go to, and what follows; ``mfu`` counts 6 N + 12 L h s FLOP a token (all of the
-    attention square, as PaLM; 4 N where weights are frozen), ``mfu_causal`` half of the square."""
+    attention square, as PaLM; 4 N where weights are frozen), ``mfu_causal`` half of the square. ``low``: tokens a
+    second and GPU with torch's own builds, where the shares rest on others; else the estimate itself."""
 
     matrix: float
     attention: float
@@ -41,6 +42,7 @@ class Speed:
     mfu: float
     mfu_causal: float
     bound_by: str
+    low: float
 
 
 def _figure(table: Mapping[str, Any], generation: str, key: str) -> float:
@@ -208,6 +210,14 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     )
 
 
+def _own_builds(work: Work, table: Mapping[str, Any]) -> float:
+    """Share of the estimate that torch's own builds may be down at; 1 where one was measured or no run says so."""
+    row = table["own_builds"].get(work.gpu.generation)
+    plain = work.framework in ("fsdp2", "fsdp1", "ddp") and work.method == "full"
+    known = work.gpu.measured is not None or tried.nearest(work) is not None
+    return float(row["v"]) if row is not None and plain and not known else 1.0
+
+
 def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
     """Tokens a second and GPU, or None for a GPU whose rate is neither in a table nor measured.
 
@@ -243,4 +253,5 @@ def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
         rate * (matrix_flops + square) / peak,
         rate * (matrix_flops + square / 2) / peak,
         max(parts, key=lambda key: parts[key]),
+        rate * _own_builds(work, table),
     )
