@@ -247,8 +247,8 @@ def step_copy(work: Work, gradients: float) -> float:
     torch's AdamW takes its foreach form unless it is told otherwise, which copies the roots of all second moments
     (``_multi_tensor_adam`` of torch 2.13). torchtitan, Megatron (through Transformer Engine or apex), DeepSpeed and
     transformers' Trainer take one fused kernel, which copies nothing; llm-foundry steps tensor by tensor. The Trainer's
-    default was the foreach form until July 2025, and still is with torch before 2.8 (huggingface/transformers pull
-    request 37358); runs of foundation-model-stack/fms-acceleration in bf16 hold 10 B a parameter with it.
+    default was the foreach form until July 2025, and is with torch before 2.8 (huggingface/transformers pull request
+    37358); runs of fms-acceleration in bf16 hold 10 B a parameter with it.
     """
     own = work.framework == "ddp" and not work.transformers
     return (
@@ -340,8 +340,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     enough = max(peak, base + lasting + gathered + least * passing + idle)
     reserved = max(enough, min(enough + (roomy - least) * passing, work.gpu.usable_bytes - context))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
-    # loss; newer frameworks compile the loss along with the model.
-    # States are counted to the last parameter; what a step keeps beside them is estimated.
+    # loss; newer frameworks compile the loss along with the model. States are counted, the rest is estimated.
     held, exact = min(base + gradients, peak), float(table["error_states"]["v"])
     spread = 0.0
     if work.loss == "plain" and loss_counts:

@@ -82,6 +82,7 @@ def test_a_run_that_failed_says_how() -> None:
         ({"framework": "fsdp1"}, "fsdp1"),
         ({"compile": True}, "compile"),
         ({"method": "lora"}, "adapters are traced for"),
+        ({"method": "lora", "framework": "ddp", "fused_ce": "liger"}, "Liger's kernels"),
         ({"method": "qlora"}, "4-bit weights"),
         ({"model": "mixtral-8x7b"}, "experts"),
         ({"precision": "fp8"}, "8-bit"),
