@@ -372,10 +372,10 @@ def _tried(work: Work, found: GpuMemory) -> GpuMemory:
     if trial is None:
         like = tried.alike(work)
         more = max(0.0, like.reserved - 1.0) if like is not None else 0.0
-        return replace(found, high=found.high + more * found.needed) if more else found
+        return replace(found, high=found.high + more * found.reserved) if more else found
     error = TRIED_WHOLE if trial.whole else TRIED_CUT
     live = found.live_peak * trial.live
-    held, context = max(live, found.needed * trial.reserved), found.context
+    held, context = max(live, found.reserved * trial.reserved), found.context
     if trial.outside_gib is not None:
         context = max(context, trial.outside_gib * GIB)
     high = held * (1 + error) + context
