@@ -36,6 +36,7 @@ class Look:
     ``problem`` the reason of a failure; ``setup`` what is left for training with PyTorch, None while it is not known;
     ``asked`` when the answers were there, on the clock of ``time.monotonic``.
     ``now``: the machine as it was read since, where that is judged alike; ``renewing``: it is asked anew meanwhile.
+    ``told``: all questions with their answers, in the order asked, when all has been answered.
     """
 
     phase: Phase = "asking"
@@ -50,6 +51,7 @@ class Look:
     asked: float | None = None
     now: Machine | None = None
     renewing: bool = False
+    told: Mapping[str, Answer] = field(default_factory=dict)
 
     @property
     def busy(self) -> bool:
@@ -122,10 +124,12 @@ def examine(
     try:
         # Imported here: reading parsers and checks in takes longer than the first frame.
         from rocdoctor.collect import collect
+        from rocdoctor.host.recorder import Recorder
         from rocdoctor.judging.diagnose import diagnose
         from rocdoctor.service.session import chosen_checks
 
-        impatient = ImpatientHost(host, threading.TIMEOUT_MAX if again is not None else PATIENCE_S)
+        noting = Recorder(host)
+        impatient = ImpatientHost(noting, threading.TIMEOUT_MAX if again is not None else PATIENCE_S)
         seen = again.seen_gpus if again is not None else None
         machine, now = collect(impatient, smoke=smoke, seen_gpus=seen), time.monotonic()
         checks, problems = chosen_checks((), ())
@@ -140,10 +144,13 @@ def examine(
             phase: Phase = "asking" if late else "done"
             setup = None if late else (again.setup if again is not None else setup_plan)(diagnosis)
             look = replace(look, phase=phase, diagnosis=diagnosis, preliminary=bool(late), setup=setup, asked=now)
+            if not late:
+                told = {question: answer for question, answer in noting.answers.items() if question != smoke}
+                look = replace(look, told=told)
             tell(replace(look, seconds=time.monotonic() - began))
             if not late:
                 return
-            machine, late, now = collect(host, smoke=smoke), (), time.monotonic()
+            machine, late, now = collect(noting, smoke=smoke), (), time.monotonic()
     except Exception as error:  # the screens say it, and a person may look on
         tell(replace(look, phase="failed", problem=f"{type(error).__name__}: {error}"))
 

@@ -30,6 +30,8 @@ _GIVE_UP_S = 30.0
 _QUIET_S = 2.0
 # And have answered a key when they have drawn nothing for so long.
 _STILL_S = 0.4
+# What the screen of the bundle says above its list.
+_LISTED = "questions with their answers"
 # The clock of a process is named by its number and this kind of it: clock_getcpuclockid(3), CPUCLOCK_SCHED of Linux
 # (torvalds/linux include/linux/posix-timers.h, read 2026-11-28).
 _SCHEDULED = 2
@@ -103,6 +105,18 @@ class _Screens:
         if not last:
             raise RuntimeError(f"the key {key!r} changed nothing")
         return first, last, _busy_s(self.pid) - busy
+
+    def press_until(self, key: str, words: str) -> tuple[float, float]:
+        """(seconds until a key has brought these words, of the processor meanwhile); wherever lines break in them."""
+        while self.draws(_STILL_S):
+            pass
+        sought, before = words.replace(" ", "").encode(), len(self.drawn)
+        busy, began = _busy_s(self.pid), time.perf_counter()
+        os.write(self._terminal, key.encode())
+        while sought not in _ESCAPES.sub(b"", self.drawn[before:]):
+            if not self.draws(_GIVE_UP_S):
+                raise RuntimeError(f"the key {key!r} did not bring {words!r}")
+        return time.perf_counter() - began, _busy_s(self.pid) - busy
 
     def rest(self) -> None:
         """Wait until they draw no more, at most a while."""
@@ -179,6 +193,9 @@ def _waits_of_run(path: Path, size: tuple[int, int]) -> Iterator[tuple[tuple[str
         yield ("first verdict", "0.8 s"), screens.first_verdict()[:2]
         screens.rest()
         for key, area in zip(KEYS[1:9], AREAS[1:9], strict=True):
+            if area.module == "bundle":  # its list is there before all of it is masked
+                yield (f"first visit of {area.name}", "0.15 s"), screens.press_until(key, _LISTED)
+                continue
             _, last, busy = screens.press(key)
             yield (f"first visit of {area.name}", "0.15 s"), (last, busy)
         screens.press("\x1b")  # out of the field of a paste, where a digit is text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import pack
@@ -14,6 +15,9 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.machine.bundle_document import masked_spans
 from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of, write_bundle
+
+if TYPE_CHECKING:
+    from rocdoctor.host.masking.masker import Masker
 
 REPORT = "(the report for people, at the top of the file)"
 # Of longer answers the beginning is shown; the file holds all of it.
@@ -24,11 +28,11 @@ MOST_SHOWN = 200_000
 class BundleRow:
     """One entry of the bundle: the question (or ``REPORT``), bytes of the answer, its state in words.
 
-    ``masked``: something in it was masked.
+    ``masked``: something in it was masked; ``size_bytes`` is None while that is not known.
     """
 
     question: str
-    size_bytes: int
+    size_bytes: int | None
     state: str
     masked: bool = False
 
@@ -46,6 +50,33 @@ class Contents:
     states: Mapping[str, int]
     size_bytes: int
     packed_bytes: int
+
+
+class Listed:
+    """What was asked and how it was answered, while the bundle is put together: to mask all of it takes a while.
+
+    ``size_bytes`` is that of all answers before they are masked. Questions are masked as they are shown, by what their
+    words tell alone.
+    """
+
+    def __init__(self, answers: Iterable[Answer]) -> None:
+        self._answers = tuple(answers)
+        self._masker: Masker | None = None
+        self.count = len(self._answers)
+        self.states = dict(Counter(_group(state(one)) for one in self._answers).most_common())
+        self.size_bytes = sum(len(one.data) for one in self._answers)
+
+    def row(self, index: int) -> BundleRow:
+        """The report first, then the questions in the order asked."""
+        if index == 0:
+            return BundleRow(REPORT, None, "")
+        answer = self._answers[index - 1]
+        if self._masker is None:
+            from rocdoctor.host.masking.masker import Masker
+
+            self._masker = Masker()
+        question = one_line(self._masker.mask_question(answer.question))
+        return BundleRow(question, len(answer.data), state(answer))
 
 
 def gather(host: Host, machine: Machine | None) -> Contents:

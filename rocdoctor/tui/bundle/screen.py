@@ -103,21 +103,40 @@ class BundlePage(Page):
         self._of = (host, look.diagnosis)
         if self._work is not None:
             self._work.cancel()
-        machine = look.diagnosis.machine if look.diagnosis is not None else None
+            self._work = None
+        of, machine = self._of, look.diagnosis.machine if look.diagnosis is not None else None
 
         def work(task: Background[Contents]) -> Contents:
             from rocdoctor.tui.bundle.contents import gather
 
             return gather(host, machine)
 
+        def begin() -> None:
+            if self._of is of:
+                self._work = Background(self.app, work, done=self._gathered, failed=self._failed)
+
         if self._contents is None:
-            self._say("Putting the bundle together: masking, judging, counting ...")
-        self._work = Background(self.app, work, done=self._gathered, failed=self._failed)
+            self._list(look)
+            self.call_after_refresh(begin)  # its thread would hold up what is seen first
+        else:
+            begin()
+
+    def _list(self, look: Look) -> None:
+        """What was asked, before its answers are masked."""
+        from rocdoctor.tui.bundle.contents import Listed
+        from rocdoctor.tui.bundle.drawing import first_head, row
+
+        listed = Listed(look.told.values())
+        self.query_one("#head", Static).update(first_head(listed))
+        rows = self.query_one("#questions", Rows)
+        self.query_one("#view-title", Static).update("being masked ...")
+        rows.set(listed.count + 1, lambda index, width: row(listed.row(index), width, index == rows.cursor))
 
     @property
     def filling(self) -> bool:
         """Whether the bundle is being put together for the first time."""
-        return self._contents is None and self._work is not None and self._work.running
+        begun = self._of is not None and (self._work is None or self._work.running)
+        return self._contents is None and begun
 
     def _forget(self) -> None:
         if self._work is not None:
@@ -220,7 +239,7 @@ class BundlePage(Page):
 
         row = self._contents.rows[self._hits[index]]
         back = "" if self.has_class("wide") else "Escape: back to the list  "
-        title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes)})", row.state)))
+        title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes or 0)})", row.state)))
         self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
         from rocdoctor.report.machine.bundle_document import masked_spans
 

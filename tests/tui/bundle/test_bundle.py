@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,19 @@ from textual.widgets import Input
 
 from rocdoctor.cli.main import run
 from rocdoctor.collect import collect
-from rocdoctor.host.base import Answer
+from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import MaskedHost, Recorder
+from rocdoctor.model.facts import Machine
 from rocdoctor.report.machine.bundle_document import masked_spans
 from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.bundle import contents as bundling
-from rocdoctor.tui.bundle.drawing import head, row
+from rocdoctor.tui.bundle.drawing import first_head, head, row
 from rocdoctor.tui.bundle.screen import BundlePage
 from rocdoctor.tui.draw.lines import cut
 from rocdoctor.tui.text_report import report_text
@@ -85,6 +87,75 @@ def test_the_bundle_screen_looks_as_it_should(request: pytest.FixtureRequest, mo
         await same_picture(request, app, pilot, "bundle")
 
     driven(fixture_host("recorded-cpu-vm"), look, NARROW)
+
+
+def test_questions_and_sizes_are_shown_before_the_answers_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    masked, gather = threading.Event(), bundling.gather
+
+    def waits(host: Host, machine: Machine | None) -> bundling.Contents:
+        assert masked.wait(20)
+        return gather(host, machine)
+
+    monkeypatch.setattr(bundling, "gather", waits)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[list[str], str]:
+        await pilot.press("8")
+        await until(pilot, lambda: "The answers are being masked" in shown(app))
+        page = app.screen
+        assert isinstance(page, BundlePage)
+        assert page._contents is None and page.filling, "keys wait for what they work on"
+        rows = page.query_one("#questions", Rows)
+        first = [rows._draw(at, 200).plain for at in range(rows.count)]
+        seen = shown(app)
+        masked.set()
+        await until(pilot, lambda: page._contents is not None and "The file:" in shown(app))
+        contents = page._contents
+        assert contents is not None
+        whole = [row(one, 200, at == 0).plain for at, one in enumerate(contents.rows)]
+        assert [one[2:172] for one in first[1:]] == [one[2:172] for one in whole[1:]], "the same questions"
+        assert [one.split()[-1] for one in first[1:]] == [one.split()[-1] for one in whole[1:]], "answered alike"
+        return first, seen
+
+    for name in ("mi300x-8gpu", "recorded-cpu-vm"):
+        masked.clear()
+        first, seen = driven(fixture_host(name), look, (200, 60))
+        assert f"{len(first) - 1} questions with their answers" in seen
+        assert "Nothing is sent anywhere" in seen
+
+
+def test_a_question_that_is_listed_first_is_masked_and_its_answer_measured() -> None:
+    answers = [Answer("read /home/lathe17/.bashrc", "ok", b"secret"), Answer("read /dev/kfd", "denied")]
+    listed = bundling.Listed(answers)
+    assert [listed.row(at) for at in range(3)] == [
+        bundling.BundleRow(bundling.REPORT, None, ""),
+        bundling.BundleRow("read /home/user-1/.bashrc", 6, "answered"),
+        bundling.BundleRow("read /dev/kfd", 0, "denied"),
+    ]
+    assert (listed.count, listed.size_bytes) == (2, 6)
+    assert "2 questions with their answers (1 answered, 1 denied)" in first_head(listed).plain
+
+
+def test_other_evidence_takes_the_place_of_a_list_that_is_being_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    masked, gather = threading.Event(), bundling.gather
+
+    def waits(host: Host, machine: Machine | None) -> bundling.Contents:
+        assert masked.wait(20)
+        return gather(host, machine)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("8")
+        await until(pilot, lambda: "The answers are being masked" in shown(app))
+        app.open(fixture_host("rx6600"))
+        page = app.screen
+        assert isinstance(page, BundlePage)
+        await until(pilot, lambda: page._of is not None and page._of[0] is app.host)
+        masked.set()
+        await until(pilot, lambda: page._contents is not None)
+        assert page._contents is not None
+        assert "RX 6600" in page._contents.made.summary
+
+    monkeypatch.setattr(bundling, "gather", waits)
+    driven(fixture_host("mi300x-8gpu"), look)
 
 
 def test_a_written_bundle_gives_the_same_report_when_it_is_opened(tmp_path: Path) -> None:
