@@ -18,6 +18,7 @@ from rocdoctor.tui.look import SLOW, Again, Look, examine, setup_plan
 
 if TYPE_CHECKING:
     from rocdoctor.collect.gpus.same_answers import SameAnswers
+    from rocdoctor.judging.check import Check
     from rocdoctor.model.finding import Diagnosis, Verdict
     from rocdoctor.repair.setup.plan import SetupPlan
 
@@ -43,6 +44,14 @@ def _gpus() -> SameAnswers:
     from rocdoctor.collect.gpus.same_answers import SameAnswers
 
     return SameAnswers()
+
+
+@cache
+def _checks() -> tuple[list[Check], list[str]]:
+    """All checks with their problems: to load them anew takes a third of another look."""
+    from rocdoctor.service.session import chosen_checks
+
+    return chosen_checks((), ())
 
 
 def _slow(question: str) -> bool:
@@ -88,7 +97,7 @@ def look_again(host: Host, smoke: str, cancelled: Callable[[], bool], before: Lo
         same = _sensors_alone(_recorded(_behind(host)[0]), _recorded(_behind(asked)[0]))
         return before.setup if same and same_verdicts(before.diagnosis, diagnosis) else setup_plan(diagnosis)
 
-    examine(asked, looks.append, cancelled, smoke, Again(_gpus(), setup))
+    examine(asked, looks.append, cancelled, smoke, Again(_gpus(), _checks(), setup))
     return asked, looks[-1]
 
 

@@ -68,9 +68,13 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What is kept from look to look at one machine: what was read of GPUs, and who makes the plan of set-up."""
+    """What is kept from look to look at one machine: what was read of GPUs, and the checks with their problems.
+
+    ``setup`` makes the plan of set-up.
+    """
 
     seen_gpus: SameAnswers
+    checks: tuple[list[Check], list[str]]
     setup: Callable[[Diagnosis], SetupPlan | None]
 
 
@@ -129,10 +133,10 @@ def examine(
         from rocdoctor.service.session import chosen_checks
 
         noting = Recorder(host)
-        impatient = ImpatientHost(noting, threading.TIMEOUT_MAX if again is not None else PATIENCE_S)
-        seen = again.seen_gpus if again is not None else None
-        machine, now = collect(impatient, smoke=smoke, seen_gpus=seen), time.monotonic()
-        checks, problems = chosen_checks((), ())
+        impatient = ImpatientHost(noting)
+        asked, seen = (impatient, None) if again is None else (noting, again.seen_gpus)
+        machine, now = collect(asked, smoke=smoke, seen_gpus=seen), time.monotonic()
+        checks, problems = chosen_checks((), ()) if again is None else again.checks
         look = replace(look, titles={one.name: one.title for one in checks}, checks=len(checks))
         late = tuple(impatient.late)
         while not cancelled():
