@@ -21,7 +21,7 @@ FOLDER = ROOT / "docs" / "pictures"
 @pytest.mark.parametrize("picture", PICTURES, ids=[one.name for one in PICTURES])
 def test_the_picture_is_the_one_in_the_documentation(picture: Picture, update_golden: bool) -> None:
     source, path = ROOT / "fixtures" / f"{picture.fixture}.capture", FOLDER / f"{picture.name}.svg"
-    drawn = asyncio.run(draw(source, picture.keys, picture.size))
+    drawn = asyncio.run(draw(source, picture))
     if update_golden:
         path.write_text(drawn, encoding="utf-8")  # a new check alone makes no picture wrong: counts are not compared
     words = "python -m tools.docs pictures draws it anew"

@@ -20,7 +20,7 @@ def main(names: list[str]) -> int:
         from tools.docs.pictures import PICTURES, draw
 
         for one in PICTURES:
-            drawn = asyncio.run(draw(FIXTURES / f"{one.fixture}.capture", one.keys, one.size))
+            drawn = asyncio.run(draw(FIXTURES / f"{one.fixture}.capture", one))
             made[f"pictures/{one.name}.svg"] = drawn
     for name, text in made.items():
         path = DOCS / name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from rocdoctor.host.base import Host
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui import look
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.background import working
+from tools.docs.live_machine import LiveCapture, stopped_clock, watch
 
 # A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
 _FONT_FACE = "@font-face {"
@@ -28,12 +29,16 @@ _MOST_PAUSES = 1500
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture: the fixture, the keys to press, the size in characters."""
+    """A picture: the fixture, the keys to press, the size in characters.
+
+    ``live``: of a machine that is watched, on the screen of sensors, which the first key opens.
+    """
 
     name: str
     fixture: str
     keys: tuple[str, ...] = ()
     size: tuple[int, int] = (110, 34)
+    live: bool = False
 
 
 _DESKTOP, _SERVER = "faulty/rx7900xtx-2gpu-old-guide", "faulty/mi300x-8gpu-tired"
@@ -42,6 +47,7 @@ PICTURES = (
     Picture("findings", _DESKTOP, ("2", "down")),
     Picture("topology", _SERVER, ("3",), (120, 42)),
     Picture("thermals", "mi300x-8gpu", ("4",)),
+    Picture("live", "mi300x-8gpu", ("4", "s", "home", "p"), (156, 36), live=True),
     Picture("smoke", "faulty/epyc-cpu-only-proven", ("5",)),
     Picture("plan", "rx7900xtx-2gpu", ("6", "enter"), (120, 42)),
     Picture("setup", "phoenix-laptop", ("7",), (120, 42)),
@@ -87,15 +93,24 @@ async def still(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
     return drawn
 
 
-async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
+async def draw(path: Path, picture: Picture) -> str:
     """The screen of some evidence after some keys."""
-    app = RocdoctorApp(open_evidence(str(path)))
+    if picture.live:
+        with stopped_clock():
+            return await _drawn(LiveCapture(path), picture)
+    return await _drawn(open_evidence(str(path)), picture)
+
+
+async def _drawn(host: Host, picture: Picture) -> str:
+    app = RocdoctorApp(host)
     app.animation_level = "none"
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=picture.size) as pilot:
         await settled(app, pilot)
-        for key in keys:
+        for number, key in enumerate(picture.keys):
             await pilot.press(key)
             await settled(app, pilot)
+            if isinstance(host, LiveCapture) and number == 0:
+                watch(app, host)
         return await still(app, pilot)
 
 
@@ -105,7 +120,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for one in PICTURES:
         with patch.object(look, "today", str):
-            drawn = asyncio.run(draw(fixtures / f"{one.fixture}.capture", one.keys, one.size))
+            drawn = asyncio.run(draw(fixtures / f"{one.fixture}.capture", one))
         (folder / f"{one.name}.svg").write_text(drawn, encoding="utf-8")
 
 
