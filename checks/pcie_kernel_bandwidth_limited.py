@@ -89,6 +89,8 @@ def _judge(machine: Machine, event: LogEvent, gpu: Gpu | None, source: str) -> F
         f"The kernel reports a PCIe link of x{width} to a card that can do x{capable}: {available:g} of "
         f"{possible:g} Gb/s of bandwidth."
     )
+    port = event.values.get("limit_bdf")
+    below = f"port {port}" if port else "the port above this device"
     harm = few and reason is None and guest is None
     return finding(
         "warning" if harm else "info",
@@ -98,7 +100,7 @@ def _judge(machine: Machine, event: LogEvent, gpu: Gpu | None, source: str) -> F
         confidence="certain" if gpu and value_or(gpu.bdf, "") == event.bdf else "likely",
         subject=gpu.subject if gpu else Subject("pci-device", address=event.bdf or ""),
         fix=Fix(
-            "Look at the slot, riser or adapter below the port that the line names",
-            command=shell("sudo lspci -vv -s {address:pci}", address=str(event.values.get("limit_bdf") or event.bdf)),
+            f"Look at the slot, riser or adapter below {below}",
+            command=shell("sudo lspci -vv -s {address:pci}", address=str(port or event.bdf)),
         ),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from rocdoctor.collect import collect
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import Recorder
@@ -86,6 +87,22 @@ def test_other_values_alone_change_the_line_of_a_gpu_and_nothing_else(said: list
         assert plan is not None
         app._saw_again(app.host, replace(app.look, setup=replace(plan, steps=plan.steps[:-1])), ())
         assert app.look.setup is not plan, "a step that no check judges was done"
+
+    driven(host, drive, WIDE)
+
+
+def test_a_link_that_no_check_judges_is_what_it_is_now_on_every_screen() -> None:
+    host = LiveFixture("mi300x-8gpu")
+
+    async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("3")
+        await until(pilot, lambda: "32 GT/s x16" in shown(app))
+        assert "32 GT/s x4" not in shown(app)
+        _narrow(host, "4")
+        app.look = replace(app.look, now=collect(host))  # judged as before, as in a guest
+        await until(pilot, lambda: "32 GT/s x4" in shown(app))
+        await pilot.press("1")
+        await until(pilot, lambda: "x4/16" in shown(app))
 
     driven(host, drive, WIDE)
 

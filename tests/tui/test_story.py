@@ -325,6 +325,7 @@ def test_where_there_is_room_a_sentence_is_whole() -> None:
             assert len(two) <= 2 and all(len(line) <= width for line in two), width
             said = " ".join(" ".join(two).split())
             assert one_line(each.finding.message) in said or "…" in two[-1], width
+            assert said.endswith(each.check) or len(two) == 2, (width, "its name takes the line that is left")
             listed = row_text(each, width).plain.split("\n")
             assert one_line(each.finding.message) in " ".join(" ".join(listed[1:]).split()), width
             assert all(len(line) <= width for line in listed[1:]), width

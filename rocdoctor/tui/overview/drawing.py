@@ -84,6 +84,8 @@ def found_row(row: FindingsRow, width: int, tall: int = 1) -> Text:
         text.append("\n".join(lines)[len(text.plain) :])
         if cell_len(lines[-1]) + 2 + len(row.check) <= width:
             text.append(f"  {row.check}", style="dim")
+        elif len(lines) < tall:
+            text.append(f"\n{'':<8}{row.check}", style="dim")
         return text
     room = width - text.cell_len - len(row.check) - 2
     if room >= max(30, min(cell_len(message), 60)):

@@ -170,7 +170,7 @@ class OverviewPage(Page):
         seen = diagnosis if look.now is None else replace(diagnosis, machine=look.now)
         self.query_one("#gpus", FlowText).set(partial(dashboard.gpu_lines, seen, preliminary=look.preliminary))
         self.query_one("#links", FlowText).display = len(diagnosis.machine.gpus) > 1
-        self.query_one("#links", FlowText).set(partial(dashboard.link_lines, diagnosis))
+        self.query_one("#links", FlowText).set(partial(dashboard.link_lines, seen))
         clock = ""
         if self.rocdoctor.host.kind == "live" and look.asked is not None:
             clock = time.strftime("%H:%M:%S", time.localtime(time.time() - (time.monotonic() - look.asked)))

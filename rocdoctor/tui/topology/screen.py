@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 
 from rocdoctor.host.base import Host
-from rocdoctor.model.facts import Gpu
+from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.look import Look
@@ -65,7 +65,8 @@ class TopologyPage(Page):
     def __init__(self) -> None:
         super().__init__()
         self._host: Host | None = None
-        self._diagnosis: Diagnosis | None = None
+        self._diagnosis: Diagnosis | None = None  # with the values of the last look
+        self._of: tuple[Diagnosis | None, Machine | None] = (None, None)  # what the screens knew then
         self._drawn: tuple[Diagnosis, int] | None = None
         self._drawing: Drawing | None = None
         self._gpu: int | None = None
@@ -89,9 +90,12 @@ class TopologyPage(Page):
             if other or look.phase == "failed":
                 self._say("Looking ..." if look.busy else f"rocdoctor itself failed: {one_line(look.problem)}")
             return
-        if self._diagnosis is None or len(self._diagnosis.machine.gpus) != len(look.diagnosis.machine.gpus):
+        known = self._diagnosis
+        if known is None or self._of[0] is not look.diagnosis or self._of[1] is not look.now:
+            self._of = look.diagnosis, look.now
+            self._diagnosis = look.diagnosis_now or look.diagnosis
+        if known is None or len(known.machine.gpus) != len(look.diagnosis.machine.gpus):
             self.refresh_bindings()
-        self._diagnosis = look.diagnosis
         if other:
             self._gpu, self._boxed = None, None
         indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
