@@ -91,7 +91,7 @@ class VerifyPlan:
     @property
     def asks_first(self) -> bool:
         """Whether the person should read something, and press the key again."""
-        return self.way in ("program", "shell") or bool(self.before)
+        return self.way in ("elsewhere", "program", "shell") or bool(self.before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,21 @@ def test_all_screens_stand_in_their_bar_and_can_be_clicked_and_the_key_bar_is_cl
     driven(fixture_host("recorded-cpu-vm"), look, (60, 16))
 
 
+def test_help_and_quit_are_in_the_key_bar_of_every_screen_at_every_width() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        for key in KEYS[: len(AREAS) - 2]:  # in the last two, letters are typed
+            await pilot.press(key)
+            for width in (60, 62, 80, 66):
+                await pilot.resize_terminal(width, 16)
+                await settled(app, pilot)
+                bar = shown(app).splitlines()[-1]
+                assert bar.endswith("q Quit") and "? Help" in bar, (key, width, bar)
+                wide = width >= 80 and app.current_mode == "setup"
+                assert not wide or "w Write" in bar, "what was left out is there again"
+
+    driven(fixture_host("faulty/rx7900xtx-2gpu-old-guide"), look, (62, 20))
+
+
 @pytest.mark.parametrize("unseen", [0, 3, 200])
 @pytest.mark.parametrize("current", ["overview", "compare"])
 @pytest.mark.parametrize("width", [60, 76, 79, 80, 92, 100, 101, 120])

@@ -33,15 +33,15 @@ def asking(plan: VerifyPlan) -> Text:
     if plan.way == "elsewhere":
         text.append("  This evidence is not of a live machine, so nothing can be verified here. On that machine run:\n")
         text.append(f"      {clean(plan.command)}\n", style="bold")
-        text.append("  (copied to the clipboard)")
+        text.append("  Press v again to copy it.")
     elif plan.way == "program":
         text.append("  Press v again to run this here, and then the check:\n")
         text.append(f"      {clean(plan.command)}", style="bold")
         text.append(f"\n  {plan.patience_words}" if plan.patience_words else "")
     elif plan.way == "shell":
-        text.append("  This is for a shell, or for you to do (copied to the clipboard):\n")
+        text.append("  This is for a shell, or for you to do:\n")
         text.append(f"      {clean(plan.command)}\n", style="bold")
-        text.append(f"  Press v again to run the check {plan.check} here.")
+        text.append(f"  Press v again to copy it, and to run the check {plan.check} here.")
     else:
         text.append("  Press v again to run the check now.")
     return text

@@ -58,10 +58,12 @@ class Verifying:
             return
         plan = plan_for(row, kind)
         self._results.pop(row.key, None)
-        if plan.way == "elsewhere" or (plan.asks_first and row.key not in self._asked):
+        if plan.asks_first and row.key not in self._asked:
             self._asked[row.key] = plan
-            if plan.way in ("elsewhere", "shell"):
-                self._copy(clean(plan.command), clean(plan.command))
+            return
+        if plan.way in ("elsewhere", "shell"):
+            self._copy(clean(plan.command), clean(plan.command))
+        if plan.way == "elsewhere":
             return
         self._asked.pop(row.key, None)
         self._start(row, plan, before)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
 
 _Shown: TypeAlias = tuple[tuple[object, ...], ...]
 
@@ -14,7 +18,8 @@ class KeyLine(Footer):
     """Textual's line of keys, made anew only where another line would come of it.
 
     Textual makes it anew at each change of focus, which costs several milliseconds a key pressed, most of them for the
-    styles of the same dozen keys.
+    styles of the same dozen keys. Where there is no room for all, the last of the screen's own keys are left out: the
+    help has them, and those of the app (help, quit) stay.
     """
 
     _made: _Shown | None = None
@@ -23,7 +28,23 @@ class KeyLine(Footer):
         """The keys that do something now."""
         if self._bindings_ready:
             self._made = self._shown()
-        yield from super().compose()
+        made = list(super().compose())
+        self._fit([one for one in made if isinstance(one, FooterKey)])
+        yield from made
+
+    def on_resize(self) -> None:
+        """More or less room."""
+        self._fit(list(self.query(FooterKey)))
+
+    def _fit(self, keys: Sequence[FooterKey]) -> None:
+        ours = {one.action for one in self.app.BINDINGS if isinstance(one, Binding)}
+        between = 1 if self.compact else 2
+        widths = {one: cell_len(one.key_display) + 1 + cell_len(one.description) + between for one in keys}
+        too_much = sum(widths.values()) - 1 - self.app.size.width
+        for one in reversed(keys):
+            hides = too_much > 0 and one.action not in ours
+            one.display = not hides
+            too_much -= widths[one] if hides else 0
 
     async def recompose(self) -> None:
         """Asked for whenever the keys may have changed."""

@@ -294,9 +294,12 @@ def test_the_command_and_the_whole_finding_are_copied_and_what_is_recorded_is_ve
         assert app.clipboard.startswith("error  gfx-override-mismatch\ngpu 0-1 (0000:03:00.0, 0000:06:00.0)\n")
         assert "  > 19 | gfx_target_version 110000\n" in app.clipboard
         assert "References\n" in app.clipboard
-        text = await _press(app, pilot, "v", "v")  # recorded evidence cannot be verified
+        page_text = app.clipboard
+        text = await _press(app, pilot, "v")  # recorded evidence cannot be verified
         assert "not of a live machine" in text
         assert "rocdoctor check gfx-override-mismatch" in text
+        assert app.clipboard == page_text, "nobody has asked for a copy yet"
+        await _press(app, pilot, "v")
         assert app.clipboard == "rocdoctor check gfx-override-mismatch"
 
     _driven(BROKEN[OVERRIDE](), look)
@@ -361,18 +364,19 @@ def test_a_command_is_shown_then_run_and_the_check_after_it() -> None:
     _driven(recorded(host_of("mi300x-8gpu")), look, again=lambda: Recorder(fresh))
 
 
-def test_a_command_for_a_shell_is_copied() -> None:
+def test_a_command_for_a_shell_is_copied_where_somebody_asks() -> None:
     fresh = LiveCapture(host_of("mi300x-8gpu"))
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
         app.look = _with_command("ulimit -l")
         await settled(app, pilot)
         text = await _press(app, pilot, "v")
-        assert app.clipboard == "ulimit -l"
         assert "This is for a shell" in text
         assert not fresh.asked
+        assert app.clipboard == "", "nobody has asked for a copy yet"
         await pilot.press("v")
         await until(pilot, lambda: "shm-too-small passes now" in shown(app))
+        assert app.clipboard == "ulimit -l"
         assert not [one for one in fresh.asked if "ulimit" in one]
 
     _driven(recorded(host_of("mi300x-8gpu")), look, again=lambda: Recorder(fresh))
