@@ -49,6 +49,14 @@ def standings(diagnosis: Diagnosis) -> tuple[GpuStanding, ...]:
     return tuple(_standing(gpu, diagnosis.verdicts) for gpu in diagnosis.machine.gpus)
 
 
+def first_gpu(diagnosis: Diagnosis) -> int | None:
+    """The index of the GPU to look at first: that of the gravest error or warning, else the first; None without one."""
+    each = standings(diagnosis)
+    told = [one for one in each if one.severity in ("error", "warning")]
+    chosen = min(told, key=lambda one: SEVERITIES.index(one.severity or "info"), default=each[0] if each else None)
+    return chosen.gpu.index if chosen is not None else None
+
+
 def _standing(gpu: Gpu, verdicts: Sequence[Verdict]) -> GpuStanding:
     own = about(verdicts, gpu)
     passed = any(one.state == "pass" and one.subject == gpu.subject for one in verdicts)

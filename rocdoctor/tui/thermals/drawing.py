@@ -188,7 +188,11 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
         text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
-    text.append_text(user_lines(now.users, now.place, width, now.inside))
+    if now.users is not None and now.users.why and not now.series and not now.users.by_gpu.get(now.place or 0):
+        told = next(iter(unknown), now.users.why)  # of evidence: one reason for all that it lacks
+        unknown.setdefault(told, []).append("who holds it")
+    else:
+        text.append_text(user_lines(now.users, now.place, width, now.inside))
     reasons = Text()
     for why, names in unknown.items():
         reasons.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)

@@ -13,19 +13,20 @@ from textual.containers import Container, VerticalScroll
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from rocdoctor.collect.gpus.gpu_users import GpuUsers, gpu_users
 from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.host.supervised.supervised_host import fresh
 from rocdoctor.insight.gpus.access import enclosure
+from rocdoctor.judging.gpu_standing import first_gpu
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
-from rocdoctor.model.printable import one_line
+from rocdoctor.model.finding import Diagnosis
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.config import RATES_S
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.style import WRONG
 from rocdoctor.tui.thermals.drawing import (
     GpuNow,
     cpu_line,
@@ -49,6 +50,7 @@ from rocdoctor.tui.thermals.live_values import (
     place,
     who,
 )
+from rocdoctor.tui.thermals.looking import state_line
 from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
 from rocdoctor.tui.widgets.flow import FlowFrame
 from rocdoctor.tui.widgets.options import RowOptions
@@ -104,6 +106,8 @@ class ThermalsPage(Page):
         self._watch: Watch | None = None
         self._history = History()
         self._cpu = CpuSensors()
+        self._users: GpuUsers | None = None  # of recorded evidence
+        self._users_of: Diagnosis | None = None
         self._rate_s = self.rocdoctor.config.rate_s
         self._asking: Background[Sample] | None = None
         self._asked_at = 0.0
@@ -148,6 +152,8 @@ class ThermalsPage(Page):
             self._host = host  # this machine, asked again: what was seen of it meanwhile stays
         elif host is not before:
             self._begin(host)
+        if self._watch is None and look.diagnosis is not None and self._users_of is not look.diagnosis:
+            self._ask_users(host, look.diagnosis)
         self._draw()
         self._tick()
 
@@ -159,9 +165,20 @@ class ThermalsPage(Page):
             self._asking.cancel()
             self._asking = None
         self.query_one("#gpus", OptionList).clear_options()
-        self._gpus, self._offered = (), []
+        self._gpus, self._offered, self._users, self._users_of = (), [], None, None
         if self._watch is None:
             Background[CpuSensors](self.app, lambda task: cpu_sensors(host), done=lambda cpu: self._recorded(host, cpu))
+
+    def _ask_users(self, host: Host, diagnosis: Diagnosis) -> None:
+        """Who held the GPUs when the evidence was recorded."""
+        self._users_of = diagnosis
+
+        def told(users: GpuUsers) -> None:
+            if diagnosis is self._users_of:
+                self._users = users
+                self._draw()
+
+        Background[GpuUsers](self.app, lambda task: gpu_users(host, diagnosis.machine.gpus), done=told)
 
     def _recorded(self, host: Host, cpu: CpuSensors) -> None:
         if host is self._host:
@@ -283,7 +300,7 @@ class ThermalsPage(Page):
     def _views(self) -> list[GpuNow]:
         sample = self._history.sample
         if sample is None:
-            return ordered([GpuNow(one) for one in self._gpus], self._order)
+            return ordered([GpuNow(one, users=self._users, place=one.index) for one in self._gpus], self._order)
         silence = self._silence()
         counted = {key(one) for one in sample.gpus if value_or(one.drm_card, "") in sample.residencies}
         places = {key(one): one.index for one in sample.gpus}
@@ -315,7 +332,8 @@ class ThermalsPage(Page):
         scale = temperatures(views)
         rows = [row(one, width, scale) for one in views]
         if gpus.option_count != len(rows):
-            at = gpus.highlighted or 0
+            first = None if gpus.option_count or diagnosis is None else first_gpu(diagnosis)
+            at = next((at for at, one in enumerate(views) if one.gpu.index == first), gpus.highlighted or 0)
             gpus.clear_options()
             gpus.add_options([Option(line) for line in rows])
             if rows:
@@ -372,24 +390,7 @@ class ThermalsPage(Page):
             frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height, plotted))
 
     def _draw_state(self) -> None:
-        self.query_one("#rate", Painted).update(self._state())
-
-    def _state(self) -> Text:
-        if self._watch is None:
-            order = "" if self._order == "number" else f" Sorted by {self._order}."
-            return Text(f"Recorded values, no history: evidence cannot be asked again.{order}")
-        sample = self._history.sample
-        text = Text()
-        if self._trouble:
-            text.append(f"Cannot look: {one_line(self._trouble)}. Press n to try again.", style=WRONG)
-            return text
-        for name, seconds in self._silence().items():
-            text.append(f"no answer from {name} since {seconds:.0f} s. ", style=WRONG)
-        if self._rate_s:
-            text.append(f"Looking every {self._rate_s:g} s; " if self._rate_s != 1 else "Looking every second; ")
-        else:
-            text.append("Not looking again (off); ")
-        text.append("waiting for the first answer" if sample is None else f"last answer {sample.clock}")
-        if self._order != "number":
-            text.append(f"; sorted by {self._order}")
-        return text
+        watched, sample = self._watch is not None, self._history.sample
+        silent = self._silence() if watched and not self._trouble else {}
+        said = state_line(watched, sample, self._rate_s, self._order, self._trouble, silent)
+        self.query_one("#rate", Painted).update(said)

@@ -12,7 +12,7 @@ from textual.containers import Container
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Gpu, Machine
-from rocdoctor.model.finding import SEVERITIES, Diagnosis
+from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
@@ -100,7 +100,9 @@ class TopologyPage(Page):
             self._gpu, self._boxed = None, None
         indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
         if self._gpu not in indices:
-            self._gpu = _first(look.diagnosis)
+            from rocdoctor.judging.gpu_standing import first_gpu  # read in after the screen is there
+
+            self._gpu = first_gpu(look.diagnosis)
         self._fresh |= other
         self._close()
         self.call_after_refresh(self._draw)
@@ -258,13 +260,3 @@ class TopologyPage(Page):
         if self._gpu is not None:
             self._shut = not self._shut
             self.set_class(self._shut, "closed")
-
-
-def _first(diagnosis: Diagnosis) -> int | None:
-    """The GPU to begin with: that of the gravest error or warning, else the first."""
-    from rocdoctor.judging.gpu_standing import standings  # read in after the screen is there
-
-    each = standings(diagnosis)
-    told = [one for one in each if one.severity in ("error", "warning")]
-    chosen = min(told, key=lambda one: SEVERITIES.index(one.severity or "info"), default=each[0] if each else None)
-    return chosen.gpu.index if chosen is not None else None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from textual.pilot import Pilot
 
 from rocdoctor.collect.gpus.gpu_users import GpuUser, GpuUsers
+from rocdoctor.host.base import Answer
+from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.thermals.gpu_users import judge_command, user_lines
-from tests.tui.kit import driven, shown, until
+from tests.tui.kit import driven, fixture_host, shown, until
 from tests.tui.thermals.live_kit import LiveFixture
 
 _GIB = 2**30
@@ -89,3 +92,27 @@ def test_the_screen_says_within_a_container_that_others_may_hold_the_gpu() -> No
         assert "c Copy command" not in shown(app)
 
     driven(host, drive, (100, 50))
+
+
+def test_recorded_evidence_says_who_held_the_gpu_or_that_it_does_not_know() -> None:
+    said = Answer("holders gpu", "ok", b"4121 7200 /dev/dri/renderD128,/dev/kfd python3")
+    told = OverlayHost(fixture_host("rx7900xtx-2gpu"), {"holders gpu": said})
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("4")
+        await until(pilot, lambda: "process 4121 python3: has it open, running for 2 h" in shown(app))
+        app.open(fixture_host("rx7900xtx-2gpu"))
+        await until(pilot, lambda: re.search("unknown: .*who holds it", shown(app)))
+        assert "4121" not in shown(app)
+
+    driven(told, look, (100, 50))
+
+
+def test_the_gpu_at_fault_is_the_one_that_is_selected_first() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("4")
+        await until(pilot, lambda: "gpu 3 (0000:6a:00.0)" in shown(app))
+        await pilot.press("up")
+        await until(pilot, lambda: "gpu 2 (0000:4a:00.0)" in shown(app))
+
+    driven(fixture_host("faulty/mi300x-8gpu-tired"), look, (80, 24))

@@ -1,0 +1,35 @@
+"""How often the sensors are looked at, and who does not answer, in a line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.text import Text
+
+from rocdoctor.model.printable import one_line
+from rocdoctor.tui.style import WRONG
+from rocdoctor.tui.thermals.live_values import Sample
+from rocdoctor.tui.thermals.order import Order
+
+
+def state_line(
+    watched: bool, sample: Sample | None, rate_s: float, order: Order, trouble: str, silent: Mapping[str, float]
+) -> Text:
+    """``watched``: of a live machine; ``rate_s``: 0 for not at all; ``silent``: who, and for how many seconds."""
+    if not watched:
+        ordered = "" if order == "number" else f" Sorted by {order}."
+        return Text(f"Recorded values, no history: evidence cannot be asked again.{ordered}")
+    text = Text()
+    if trouble:
+        text.append(f"Cannot look: {one_line(trouble)}. Press n to try again.", style=WRONG)
+        return text
+    for name, seconds in silent.items():
+        text.append(f"no answer from {name} since {seconds:.0f} s. ", style=WRONG)
+    if rate_s:
+        text.append(f"Looking every {rate_s:g} s; " if rate_s != 1 else "Looking every second; ")
+    else:
+        text.append("Not looking again (off); ")
+    text.append("waiting for the first answer" if sample is None else f"last answer {sample.clock}")
+    if order != "number":
+        text.append(f"; sorted by {order}")
+    return text
