@@ -195,6 +195,7 @@ def _waits_of_run(path: Path, size: tuple[int, int]) -> Iterator[tuple[tuple[str
         for key, area in zip(KEYS[1:9], AREAS[1:9], strict=True):
             if area.module == "bundle":  # its list is there before all of it is masked
                 yield (f"first visit of {area.name}", "0.15 s"), screens.press_until(key, _LISTED)
+                screens.rest()  # the masking goes on behind it
                 continue
             _, last, busy = screens.press(key)
             yield (f"first visit of {area.name}", "0.15 s"), (last, busy)
