@@ -107,6 +107,14 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         )
     elif main.values.get("wanted") and (other := _other_vendor(main)) is not None:
         return other
+    elif (python := _other_python(main)) is not None:
+        text = f"{library} was built for Python {python[0]}, and this environment has Python {python[1]}."
+        together = Fix(
+            f"Install the {library} wheel for Python {python[1]} (cp{python[1].replace('.', '')}), or make the "
+            f"environment with Python {python[0]}",
+            "python3 --version",
+            "safe",
+        )
     elif main.values.get("wanted"):
         text = f"{library} was built for torch {main.values['wanted']}, but {main.values.get('found')} is installed."
         together = Fix(f"Install the {library} release for this torch, or rebuild it", "", "safe")
@@ -129,6 +137,13 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         confidence=confidence,
         explains=("missing-shared-library",),
     )
+
+
+def _other_python(main: Message) -> tuple[str, str] | None:
+    """The Python that an extension was built for and the one that is here, where only these differ."""
+    built, here = (str(main.values.get(name, "")) for name in ("python", "python_here"))
+    same_torch = main.values.get("wanted") == main.values.get("found")
+    return (built, here) if built and here and built != here and same_torch else None
 
 
 def _other_vendor(main: Message) -> Finding | None:

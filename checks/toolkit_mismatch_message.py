@@ -26,6 +26,9 @@ from rocdoctor.model.shell_command import shell
 _DIFFERS, _MISSING = "toolkit-version-differs", "toolkit-missing"
 _COMPILER, _ARCH = "host-compiler-unfit", "arch-unknown-to-compiler"
 _NO_COMPILER = "host-compiler-missing"
+# Below Maxwell: CUDA 8 was the last toolkit for Fermi (2.x), 10.2 for 3.0 and 3.2, 11 for 3.5 and 3.7 (NVIDIA, "CUDA
+# Toolkit, Driver, and Architecture Matrix", read 2026-11-29).
+_OLDEST = 50
 
 
 @check(when_said(_DIFFERS, _MISSING, _COMPILER, _ARCH, _NO_COMPILER), cause="cuda-toolkit-mismatch")
@@ -50,6 +53,8 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
         level = first_value(archs, "sm")
         if vendors(machine) == {"amd"}:
             return _cuda_compiler_on_amd(archs, level)
+        if level is not None and level.rstrip("af").isdecimal() and int(level.rstrip("af")) < _OLDEST:
+            return _dropped(archs, level)
         return error(
             f"The compiler of the installed CUDA toolkit does not know sm_{level}: the toolkit is too old for this GPU "
             "(or too new for an old one).",
@@ -89,6 +94,22 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             confidence="certain",
         )
     return _missing(machine, built)
+
+
+def _dropped(archs: tuple[Message, ...], level: str) -> Outcome:
+    """A build that still names an architecture of long ago."""
+    return error(
+        f"The build asks for compute_{level}, which CUDA toolkits no longer compile for (CUDA 9 dropped Fermi, 12 "
+        "dropped Kepler): its list of architectures is older than the toolkit. This says nothing of the GPU.",
+        evidence=shown(archs),
+        fix=Fix(
+            f"Take compute_{level} and sm_{level} out of the build (CMakeLists.txt, setup.py: -gencode, "
+            "CUDA_NVCC_FLAGS, CMAKE_CUDA_ARCHITECTURES) and name the architecture of the GPU, such as 86; only for a GPU of that age "
+            "install a toolkit of its time (8.0 for 2.x, 10.2 for 3.0, 11.8 for 3.5 and 3.7)",
+            command="nvcc --version; nvidia-smi --query-gpu=compute_cap --format=csv",
+        ),
+        confidence="likely",
+    )
 
 
 def _cuda_compiler_on_amd(archs: tuple[Message, ...], level: str | None) -> Outcome:
