@@ -104,8 +104,8 @@ def _dropped(archs: tuple[Message, ...], level: str) -> Outcome:
         evidence=shown(archs),
         fix=Fix(
             f"Take compute_{level} and sm_{level} out of the build (CMakeLists.txt, setup.py: -gencode, "
-            "CUDA_NVCC_FLAGS, CMAKE_CUDA_ARCHITECTURES) and name the architecture of the GPU, such as 86; only for a GPU of that age "
-            "install a toolkit of its time (8.0 for 2.x, 10.2 for 3.0, 11.8 for 3.5 and 3.7)",
+            "CUDA_NVCC_FLAGS, CMAKE_CUDA_ARCHITECTURES) and name the architecture of the GPU, such as 86; only for a "
+            "GPU of that age install a toolkit of its time (8.0 for 2.x, 10.2 for 3.0, 11.8 for 3.5 and 3.7)",
             command="nvcc --version; nvidia-smi --query-gpu=compute_cap --format=csv",
         ),
         confidence="likely",

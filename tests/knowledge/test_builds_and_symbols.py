@@ -24,6 +24,15 @@ _HIP_SYMBOL = (
 )
 _SETUP = "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'\n"
 _RAISES = "    raise NotImplementedError('Cuda is not availabel')\nNotImplementedError: Cuda is not availabel"
+_UV = "Every time uv run main.py replaces my ROCm torch by the one for CUDA. What can I do?"
+_ISOLATED = (
+    '  x Getting requirements to build wheel did not run successfully.\n    File "<string>", line 22, in <module>\n'
+    "  ModuleNotFoundError: No module named 'torch'\n"
+)
+_MINOR = (
+    "UserWarning: The detected CUDA version (12.4) has a minor version mismatch with the version that was used to "
+    "compile PyTorch (12.1). Most likely this shouldn't be a problem.\n"
+)
 _PTXAS = (
     "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
     "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'"
@@ -51,6 +60,10 @@ _XFORMERS = (
         (f"python 01-vector-add.py\n{_PTXAS}\n", "gpu-arch-not-built"),
         (f"import xformers\n{_XFORMERS.format('3.12.3')}\n", "python-package-mismatch"),
         ("nvcc fatal   : Unsupported gpu architecture 'compute_20'\n", "cuda-toolkit-mismatch"),
+        ("I installed torch on my RX 7800 XT, and torch.version.hip is None. What is wrong?\n", "wrong-backend-build"),
+        (f"On my AMD machine the GPU is idle. {_UV}\n", "wrong-backend-build"),
+        ("My notebook says No module named torch, in the terminal it works. What is wrong?", "python-package-mismatch"),
+        ("jax.devices() is [CpuDevice(id=0)], my A100 is not used. What is wrong?\n", "wrong-backend-build"),
         ("I train with the 8-bit Adam:\nNameError: name 'str2optimizer32bit' is not defined\n", "wrong-backend-build"),
     ],
 )
@@ -73,9 +86,18 @@ def test_what_now_has_a_cause(text: str, cause: str) -> None:
         # LLVMs of Rust
         f"cargo build\nld: {_BITCODE.format('18.1.3-rust-1.79.0-nightly', '8.0.1')}\n",
         # the build of an image has no GPU, and goes on
-        f"Step 7/9 : RUN pip install .\n{_SETUP}Successfully installed detectron2-0.6\nHow does the image get smaller?\n",
+        f"Step 7/9: RUN pip install\n{_SETUP}Successfully installed detectron2-0.6\nHow to shrink it?\n",
         # ROCm beside a torch for NVIDIA
         "No ROCm runtime is found, using ROCM_HOME='/opt/rocm'\nGPU 0: NVIDIA GeForce RTX 4090\nEpoch 1: loss 0.3\n",
+        # what torch itself calls no problem, and a build in an environment of its own
+        f"I build an extension:\n{_MINOR}Successfully installed foo-1.0\nHow do I test it?\n",
+        f"pip install flash-attn fails, though torch is installed:\n{_ISOLATED}",
+        "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)\n",
+        # words that speak of no fault
+        "torch.version.hip is None in the builds for CUDA, says the manual of torch.\n",
+        "requirements.txt no longer overwrites the ROCm torch. How do I write the test?\n",
+        "The notebook and the terminal both import torch. How do I plot the loss?\n",
+        "jax.devices() gives [CpuDevice(id=0), CudaDevice(id=0)]. How do I choose the second one?\n",
         # a kernel of HIP functions that this release refuses
         "common.cuh:533:27: error: use of undeclared identifier '__shfl_up_sync'\n",
     ],
