@@ -33,6 +33,21 @@ _MINOR = (
     "UserWarning: The detected CUDA version (12.4) has a minor version mismatch with the version that was used to "
     "compile PyTorch (12.1). Most likely this shouldn't be a problem.\n"
 )
+_SPARSE = (
+    "RuntimeError: Detected that PyTorch and torch_sparse were compiled with different CUDA versions. PyTorch has CUDA "
+    "version 10.2 and torch_sparse has CUDA version 11.0. Please reinstall the torch_sparse that matches your install."
+)
+_SDK = (
+    'File "/venv/lib/python3.12/site-packages/rocm_sdk/__init__.py", line 34, in find_libraries\n'
+    "    lib_entry = _dist_info.ALL_LIBRARIES[shortname]\n"
+)
+_NO_HCC = "The CMAKE_CXX_COMPILER:\n\n    /opt/rocm/bin/hcc\n\n  is not a full path to an existing compiler tool.\n"
+_NO_HOME = (
+    "  _, bare_metal_version = get_cuda_bare_metal_version(CUDA_HOME)\n"
+    "TypeError: unsupported operand type(s) for +: 'NoneType' and 'str'\n"
+)
+_MFMA = "'__builtin_amdgcn_mfma_f32_16x16x16f16' needs target feature mai-insts"
+_HARDLINK = "error: Failed to install: torch-2.9.0: failed to hardlink file: Invalid cross-device link (os error 18)\n"
 _PTXAS = (
     "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\n"
     "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'"
@@ -64,6 +79,12 @@ _XFORMERS = (
         (f"On my AMD machine the GPU is idle. {_UV}\n", "wrong-backend-build"),
         ("My notebook says No module named torch, in the terminal it works. What is wrong?", "python-package-mismatch"),
         ("jax.devices() is [CpuDevice(id=0)], my A100 is not used. What is wrong?\n", "wrong-backend-build"),
+        (f"import torch_sparse\n{_SPARSE}\n", "python-package-mismatch"),
+        (f"python -c 'import torch'\n{_SDK}KeyError: 'hipsparselt'\n", "python-package-mismatch"),
+        (f"CMake Error in CMakeLists.txt:\n{_NO_HCC}", "cuda-toolkit-mismatch"),
+        (f"pip install apex\n{_NO_HOME}", "cuda-toolkit-mismatch"),
+        (f"hipcc -c x.hip --offload-arch=gfx1201\nerror: {_MFMA}\n", "kernel-lib-arch-unsupported"),
+        ("I compile vllm:\nclang++: error: unable to execute command: Killed\n", "out-of-memory"),
         ("I train with the 8-bit Adam:\nNameError: name 'str2optimizer32bit' is not defined\n", "wrong-backend-build"),
     ],
 )
@@ -93,6 +114,16 @@ def test_what_now_has_a_cause(text: str, cause: str) -> None:
         f"I build an extension:\n{_MINOR}Successfully installed foo-1.0\nHow do I test it?\n",
         f"pip install flash-attn fails, though torch is installed:\n{_ISOLATED}",
         "nvcc error   : 'cicc' died due to signal 11 (Invalid memory reference)\n",
+        # compilers that crash, code of others, and installers that have nothing to do with a GPU
+        "clang++: error: clang frontend command failed due to signal (use -v to see invocation)\n",
+        "relocation truncated to fit: R_X86_64_PC32 against `.nvFatBinSegment'\n",
+        f"uv sync\n{_HARDLINK}",
+        "CondaHTTPError: HTTP 000 CONNECTION FAILED for url <https://conda.anaconda.org/pytorch/linux-64>\n",
+        "cfg = Config[0]\nTypeError: 'type' object is not subscriptable\n",
+        "name = prefix + '.txt'\nTypeError: unsupported operand type(s) for +: 'NoneType' and 'str'\n",
+        "KeyError: 'hipsparselt'\n",
+        "I build an old extension:\nfatal error: THC/THC.h: No such file or directory\n",
+        "x[-1] += 1\nIndexError: list index out of range\n",
         # words that speak of no fault
         "torch.version.hip is None in the builds for CUDA, says the manual of torch.\n",
         "requirements.txt no longer overwrites the ROCm torch. How do I write the test?\n",
