@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.message_kit import messages
 from tests.text_kit import diagnosed, first_cause
 
 _JAX = "RuntimeError: Unable to initialize backend 'rocm': Backend 'rocm' is not in the list of known backends: ['cpu']"
@@ -46,6 +47,7 @@ _NO_HOME = (
     "  _, bare_metal_version = get_cuda_bare_metal_version(CUDA_HOME)\n"
     "TypeError: unsupported operand type(s) for +: 'NoneType' and 'str'\n"
 )
+_NEEDS_CUDA = "RuntimeError: Cannot find CUDA_HOME. CUDA must be available to build the package.\n"
 _MFMA = "'__builtin_amdgcn_mfma_f32_16x16x16f16' needs target feature mai-insts"
 _HARDLINK = "error: Failed to install: torch-2.9.0: failed to hardlink file: Invalid cross-device link (os error 18)\n"
 _PTXAS = (
@@ -84,6 +86,8 @@ _XFORMERS = (
         (f"CMake Error in CMakeLists.txt:\n{_NO_HCC}", "cuda-toolkit-mismatch"),
         (f"pip install apex\n{_NO_HOME}", "cuda-toolkit-mismatch"),
         (f"hipcc -c x.hip --offload-arch=gfx1201\nerror: {_MFMA}\n", "kernel-lib-arch-unsupported"),
+        (f"I compile it on my Radeon RX 7900 XTX with ROCm:\n{_NEEDS_CUDA}", "wrong-backend-build"),
+        (f"I compile it for my RTX 4090:\n{_NEEDS_CUDA}", "cuda-toolkit-mismatch"),
         ("I compile vllm:\nclang++: error: unable to execute command: Killed\n", "out-of-memory"),
         ("I train with the 8-bit Adam:\nNameError: name 'str2optimizer32bit' is not defined\n", "wrong-backend-build"),
     ],
@@ -154,4 +158,7 @@ def test_another_python_is_named_where_torch_is_the_same() -> None:
 
 
 def test_a_library_with_a_missing_symbol_is_not_called_missing() -> None:
+    """The loader found the file: what it lacks is a symbol of another release."""
+    assert "missing-library" not in {one.kind for one in messages(_CUDNN)}
+    assert "missing-library" in {one.kind for one in messages("Could not load library libcudnn_cnn_infer.so.8.")}
     assert "missing-shared-library" not in {one.cause for one in diagnosed(f"I start whisper:\n{_CUDNN}\n").causes}
