@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,24 @@ pytestmark = [
 ]
 # A wall clock that gains two hours every second, one that stands in 1971, and one far ahead.
 _CLOCKS = {"running away": "+0 x7200", "far behind": "@1971-01-01 00:00:00", "far ahead": "@2037-06-01 00:00:00 x2"}
+
+
+_SHARED = Path("/dev/shm")
+
+
+def _kept_by_faketime() -> set[Path]:
+    """What libfaketime keeps in shared memory, for processes that have ended (the number at the end of the name)."""
+    found = (*_SHARED.glob("faketime_shm_*"), *_SHARED.glob("sem.faketime_sem_*"))
+    return {one for one in found if not Path("/proc", one.name.rpartition("_")[2]).exists()}
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_in_shared_memory() -> Iterator[None]:
+    """libfaketime removes its segment in an exit handler, which a process that ends itself at once never runs."""
+    before = _kept_by_faketime()
+    yield
+    for one in _kept_by_faketime() - before:
+        one.unlink(missing_ok=True)
 
 
 def _run(clock: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -76,3 +95,10 @@ def test_the_clock_is_faked(tmp_path: Path) -> None:
     program = [sys.executable, "-c", "import time; print(time.gmtime().tm_year)"]
     said = subprocess.run(program, capture_output=True, text=True, env=environment, cwd=tmp_path, check=True).stdout
     assert said.strip() in ("1970", "1971")
+
+
+def test_a_process_that_ends_at_once_leaves_a_segment_that_is_found(tmp_path: Path) -> None:
+    environment = {**os.environ, "LD_PRELOAD": str(_LIBRARY), "FAKETIME": _CLOCKS["far behind"]}
+    before = _kept_by_faketime()
+    subprocess.run([sys.executable, "-c", "import os; os._exit(0)"], env=environment, cwd=tmp_path, check=True)
+    assert _kept_by_faketime() - before
