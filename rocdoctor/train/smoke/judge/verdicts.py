@@ -50,6 +50,12 @@ def judge(record: ModeRecord) -> ModeResult:
     return _result(record, "not-applicable", said(first))
 
 
+def alike_everywhere(record: ModeRecord) -> bool:
+    """Whether all ranks, of several, have the same first fault."""
+    many = [(one.result or {}).get("faults") or () for one in record.ranks]
+    return len(many) > 1 and all(many) and len({str(min(faults, key=order_of)["name"]) for faults in many}) == 1
+
+
 def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
     """What ranks compare with must be equal everywhere: nothing else can be judged before."""
     words = "the reference (double precision on the CPU, the same on every rank) differs"

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun
-from rocdoctor.train.smoke.judge.verdicts import judge, located
+from rocdoctor.train.smoke.judge.by_modes import weighed
+from rocdoctor.train.smoke.judge.verdicts import alike_everywhere, judge, located
 from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.run.protocols import forced
@@ -75,6 +76,7 @@ def run_modes(
     began = time.monotonic()
     tell = told or _nobody
     results: list[ModeResult] = []
+    alike: set[str] = set()
     up = False
     for mode in modes:
         tell("mode", mode.name, -1, "")
@@ -93,7 +95,9 @@ def run_modes(
                 tell("done", start.mode, -1, start.state)
                 break
         if found is None:
-            found = judge(pool.run(mode.name, setting.limit_s * mode.slow, partial(_tell_rank, tell, mode.name)))
+            record = pool.run(mode.name, setting.limit_s * mode.slow, partial(_tell_rank, tell, mode.name))
+            found = judge(record)
+            alike |= {mode.name} if alike_everywhere(record) else set()
             up = pool.whole
             if found.state == "fail" and up and len(found.named) == setting.world > 1:
                 found = located(found, pool.run(locate.NAME, setting.limit_s))
@@ -106,7 +110,7 @@ def run_modes(
                 up = False
         results.append(found)
         tell("done", mode.name, -1, found.state)
-    return ended(pool, setting, began, results, (*notes, *setting.notes))
+    return ended(pool, setting, began, weighed(results, alike), (*notes, *setting.notes))
 
 
 def _listed(names: Sequence[str]) -> str:
