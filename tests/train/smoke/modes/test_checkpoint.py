@@ -42,10 +42,14 @@ FAULTS: tuple[Case, ...] = (
     ("checkpoint-file", 1, "checkpoint", 4, "fail", (1,), "configuration", "head.weight, written and read back"),
     ("checkpoint-read", 1, "checkpoint", 4, "fail", (1,), "framework", "head.weight in two replicas"),
     ("checkpoint-full", 1, "checkpoint", 4, "crashed", (1,), "configuration", "No space left on device"),
+    ("checkpoint-cut", 1, "checkpoint", 4, "fail", (1,), "configuration", "bytes too early"),
 )
 MORE: tuple[Case, ...] = (
     ("checkpoint-moment", 1, "checkpoint", 2, "fail", (1,), "configuration", "head.weight, exp_avg, written"),
     ("checkpoint-no-moments", "all", "checkpoint", 2, "fail", (0, 1), "framework", "all values are zero"),
+    ("checkpoint-damaged", 1, "checkpoint", 2, "fail", (1,), "configuration", "cannot be read (BadZipFile: Bad CRC-32"),
+    ("checkpoint-garbled", 1, "checkpoint", 4, "fail", (1,), "configuration", "cannot be read"),
+    ("checkpoint-cut", 1, "checkpoint-resize", 4, "fail", (1,), "configuration", "bytes too early"),
     ("checkpoint-dies", 1, "checkpoint", 4, "crashed", (1,), "", "SIGKILL"),
     ("fsdp2-splits-nothing", "all", "checkpoint", 2, "fail", (0, 1), "framework", "is not split among the ranks"),
     ("checkpoint-file", 2, "checkpoint-shapes", 4, "fail", (2,), "configuration", "written and read back"),

@@ -87,6 +87,55 @@ def disk_full(active: Active) -> None:
     wrap(filesystem.FileSystemWriter, "write_data", around)
 
 
+def _own_files(active: Active, change: Callable[[str], None]) -> None:
+    """Change the files that this rank has written, behind the library's back, as a disk does."""
+
+    def around(original: Any, self: Any, *args: Any, **keywords: Any) -> Any:
+        done = original(self, *args, **keywords)
+        if active():
+            for name in os.listdir(self.path):
+                if name.startswith(f"__{torch.distributed.get_rank()}_"):
+                    change(os.path.join(self.path, name))
+        return done
+
+    wrap(filesystem.FileSystemWriter, "write_data", around)
+
+
+def cut_file(active: Active) -> None:
+    """Half of the file is lost, as after a crash of the machine or on a full network disk."""
+    _own_files(active, lambda path: os.truncate(path, os.path.getsize(path) // 2))
+
+
+def damaged_file(active: Active) -> None:
+    """Bits of the numbers of one tensor are turned over on the disk."""
+
+    def change(path: str) -> None:
+        with open(path, "r+b") as stream:
+            data = bytearray(stream.read())
+            inside = data.find(b"data/0") + 200  # behind the head of the first record
+            for place in range(inside, inside + 400, 100):
+                data[place] ^= 0x40
+            stream.seek(0)
+            stream.write(data)
+
+    _own_files(active, change)
+
+
+def damaged_record(active: Active) -> None:
+    """Bits all over the file are turned over, also where the library keeps what it needs to read it."""
+
+    def change(path: str) -> None:
+        with open(path, "r+b") as stream:
+            data = bytearray(stream.read())
+            for place in range(len(data) // 20, len(data), len(data) // 20):
+                data[place] ^= 0x40
+            data[4] ^= 0x40
+            stream.seek(0)
+            stream.write(data)
+
+    _own_files(active, change)
+
+
 FAULTS: dict[str, Callable[[Active], None]] = {
     "checkpoint-file": wrong_file,
     "checkpoint-moment": wrong_moment,
@@ -94,4 +143,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "checkpoint-no-moments": moments_forgotten,
     "checkpoint-dies": dies_writing,
     "checkpoint-full": disk_full,
+    "checkpoint-cut": cut_file,
+    "checkpoint-damaged": damaged_file,
+    "checkpoint-garbled": damaged_record,
 }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import io
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .. import shards
@@ -139,8 +141,9 @@ def resize(context: Context) -> None:
                 if save:
                     _fill(torch, held, wanted)
                     _save(context, tools, held, folder, process_group=among)
-                    _read_back(context, tools, held, folder, wanted, 2 * turn)
-                else:
+                    if _files_are_whole(context, tools, folder, 2 * turn):
+                        _read_back(context, tools, held, folder, wanted, 2 * turn)
+                elif _files_are_whole(context, tools, folder, 2 * turn):
                     _load(context, tools, held, folder, process_group=among)
                     named = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in held.parts().items()}
                     right = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in wanted.items()}
@@ -188,6 +191,11 @@ def _save_and_load(context: Context, tools: _Tools, targets: list[tuple[str, _Sp
     context.mark("saving")
     _save(context, tools, saved, folder)
     context.check_all("before", saved.parts(), wanted, tolerance=0.0)
+    if not _files_are_whole(context, tools, folder, 0):
+        context.mark("waiting until all have looked at the files")
+        context.torch.distributed.barrier()
+        remove_folder(context, folder)
+        return
     _read_back(context, tools, saved, folder, wanted, 0)
     for turn, (words, split) in enumerate(targets):
         context.mark(f"loading into {words}")
@@ -240,6 +248,37 @@ def _own_errors(context: Context) -> Iterator[None]:
         if own is None:
             raise OtherRankFailed(f"rank {min(failures)} failed: {str(failures[min(failures)])[:200]}") from error
         raise own[0] if isinstance(own, tuple) and isinstance(own[0], Exception) else error from error
+
+
+def _files_are_whole(context: Context, tools: _Tools, folder: str, turn: int) -> bool:
+    """Whether all that is in the files is as it was written. A bad file has one owner, and others cannot load it."""
+    bad = _bad_files(tools.checkpoint.FileSystemReader(folder).read_metadata().storage_data or {}, folder)
+    mine = next((name for name in bad if name.startswith(f"__{context.rank}_")), "")
+    words = f"{bad.get(mine)}: what was written did not stay as it was"
+    context.expect("local", f"the file {mine}", not mine, words, turn=turn, layer="configuration")
+    return not bad
+
+
+def _bad_files(table: Mapping[Any, Any], folder: str) -> dict[str, str]:
+    """What is wrong with each file of a checkpoint; each record in it is a ZIP archive with sums of its parts."""
+    bad: dict[str, str] = {}
+    for one in table.values():
+        name = one.relative_path
+        if name in bad:
+            continue
+        try:
+            with open(os.path.join(folder, name), "rb") as stream:
+                stream.seek(one.offset)
+                data = stream.read(one.length)
+            if len(data) < one.length:
+                bad[name] = f"ends {one.length - len(data)} bytes too early"
+            elif not getattr(one, "transform_descriptors", None):
+                with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                    for part in filter(lambda each: each.CRC, archive.infolist()):  # torch can leave the sums out
+                        archive.read(part)
+        except Exception as error:  # a damaged record may raise anything
+            bad[name] = f"cannot be read ({type(error).__name__}: {str(error)[:80]})"
+    return bad
 
 
 def _read_back(
