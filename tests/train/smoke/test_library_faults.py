@@ -5,6 +5,7 @@ They stay on while a rank computes what it compares with: a reference with the s
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ import pytest
 from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
+from rocdoctor.train.smoke.worker import draws
 from tests.train.smoke import kit
+from tests.train.smoke.planted.faults import Active, wrap
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 ONE, ALL = (1,), (0, 1)
 # fault, where, mode, ranks that must be named, layer
 QUICK: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
@@ -83,7 +86,7 @@ RELEASES: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
     ("strided-weights", 1, "compute", ONE, "device"),
     ("wide-padding", 1, "compute", ONE, "device"),
     ("grouped", 1, "compute", ONE, "device"),
-    ("head-256", 1, "compute", ONE, "framework"),
+    ("head-256", 1, "compute", ONE, "device"),
     ("mask-ignored", 1, "compute", ONE, "device"),
     ("shared-heads", 1, "compute", ONE, "device"),
     ("not-causal-backward", 1, "compute", ONE, "device"),
@@ -148,3 +151,34 @@ def test_of_three_references_the_majority_is_right_and_of_two_what_a_rank_comput
     both = judge(ModeRecord("ddp", 1.0, (_told(0, 1.0), _told(1, 1.1))))
     assert (both.state, both.named, both.layer) == ("fail", (0, 1), "device")
     assert "it cannot be told which" in both.message
+
+
+def test_a_rank_that_draws_other_numbers_is_named_before_its_reference_is_judged() -> None:
+    two, other = _told(0, 1.0), _told(1, 1.1)
+    assert other.result is not None
+    other.result["draws_otherwise"] = True
+    found = judge(ModeRecord("ddp", 1.0, (two, other)))
+    assert (found.state, found.named, found.layer) == ("fail", (1,), "framework"), found.message
+    assert "other random numbers from a seed" in found.message
+
+
+def other_seed(active: Active) -> None:
+    """Seeds are one higher in one rank, as a library does that adds the rank to every seed."""
+    wrap(torch, "manual_seed", lambda original, seed: original(seed + 1 if active() else seed))
+
+
+def test_a_rank_with_other_seeds_is_named_of_two() -> None:
+    rows = [(other_seed, 1, mode, 2, "fail", (1,), "framework", "") for mode in ("dropout", "zero-1")]
+    assert not kit.wrong_of(rows)
+
+
+def test_the_standard_generator_gives_what_a_rank_expects_of_it() -> None:
+    # std::mt19937 of the C++ standard, worked out here: [rand.predef] says that its 10000th number is 4123659995.
+    state = [5489]
+    for place in range(1, 624):
+        state.append((1812433253 * (state[-1] ^ (state[-1] >> 30)) + place) & 0xFFFFFFFF)
+    generator = random.Random()
+    generator.setstate((3, (*state, 624), None))
+    numbers = [generator.getrandbits(32) for _ in range(10000)]
+    assert numbers[-1] == 4123659995
+    assert numbers[0] % draws.BELOW == draws.FIRST == draws.first(torch)

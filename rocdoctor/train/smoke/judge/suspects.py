@@ -18,6 +18,7 @@ from rocdoctor.train.smoke.judge.last_words import (
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
+from rocdoctor.train.smoke.worker.board import MEETING
 
 Suspicion = tuple[list[RankRecord], Layer, str]
 _LAYER_OF_KIND: dict[str, Layer] = {
@@ -30,7 +31,24 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "lost-node": "",
 }
 # Nothing in a rank sends these to itself: who did it, no layer of ours knows.
-_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
+_FROM_OUTSIDE = {
+    signal.SIGKILL,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGUSR1,  # as a batch system warns of the end of a job's time
+    signal.SIGUSR2,
+}
+# In it, ranks wait for each other without a collective.
+_NEW_GROUP = " in new_group"
+# What the kernel sends for a limit or a filter (signal(7), getrlimit(2), seccomp(2)).
+_BY_THE_KERNEL = {
+    signal.SIGBUS: "a full /dev/shm does this",
+    signal.SIGXCPU: "its limit of CPU time does this (ulimit -t)",
+    signal.SIGXFSZ: "its limit of file size does this (ulimit -f)",
+    signal.SIGSYS: "a filter of system calls (seccomp, of a container) does this",
+}
 
 
 def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
@@ -55,7 +73,11 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(mismatch)
     if aborted and (words := size_refused(died[0].log)):
         told = f"{ranks_text(died[:1])} got a message of another size than it expected{where_text(died[0])}"
-        found.append((list(ranks), "framework", f"{told}, it cannot be told at which end it is wrong: {words}"))
+        if step := _all_others_at(died[0], ranks):
+            told += f", and all others were still at '{step}': it left something out"
+            found.append((died[:1], "framework", f"{told}: {words}"))
+        else:
+            found.append((list(ranks), "framework", f"{told}, it cannot be told at which end it is wrong: {words}"))
     if died and not (own and own[0].at < died[0].ended_at):
         found.append(_died(died))
     if own:
@@ -91,6 +113,13 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     return found
 
 
+def _all_others_at(ahead: RankRecord, ranks: Sequence[RankRecord]) -> str:
+    """The step at which all other ranks are, where two or more are at the same and this one is not."""
+    marks = {str(one.note.get("mark", "")) for one in ranks if one is not ahead}
+    alone = len(marks) == 1 and len(ranks) > 2 and str(ahead.note.get("mark", "")) not in marks
+    return marks.pop() if alone else ""
+
+
 def _gave_up(one: RankRecord) -> bool:
     """A library ended it because others did not come: it is a victim, however it ended."""
     return one.ended and one.result is None and one.exit_signal == signal.SIGABRT and bool(waited_in_vain(one.log))
@@ -121,8 +150,8 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
             if first.exit_signal == signal.SIGKILL:
                 who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, tell it), or {who}"
             layer, how = "", f"{how} from outside: by {who}"
-        elif first.exit_signal == signal.SIGBUS:
-            layer, how = "configuration", how + "; a full /dev/shm does this"
+        elif first.exit_signal in _BY_THE_KERNEL:
+            layer, how = "configuration", f"{how}; {_BY_THE_KERNEL[signal.Signals(first.exit_signal)]}"
     last = abort_words(first.log) if first.exit_signal == signal.SIGABRT else ""
     return [first], layer, f"{ranks_text([first])} {how}{where_text(first)}" + (f": {last}" if last else "")
 
@@ -142,11 +171,20 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
     # Ranks that wait inside a collective for somebody are victims, as long as another one is elsewhere.
     elsewhere = [one for one in silent if not waits(one.stack)]
     chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
-    layer: Layer = "collectives" if waits(chosen[0].stack) else "framework"
+    if len(chosen) < len(ranks) and all(waits(one.stack) and _NEW_GROUP in one.stack for one in chosen):
+        words = f"{ranks_text(chosen)} waited for others in new_group{where_text(chosen[0])}"
+        words += ": the ranks do not all make the same groups in the same order, it cannot be told which are wrong"
+        return list(ranks), "framework", words
+    layer: Layer = _layer_of_wait(chosen[0]) if waits(chosen[0].stack) else "framework"
     if chosen[0].program:
         layer = "configuration"
     words = f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}{_doing(chosen[0])}"
     return chosen, layer, words
+
+
+def _layer_of_wait(one: RankRecord) -> Layer:
+    """Before the ranks have met nothing was exchanged: addresses or settings that differ keep them apart."""
+    return "configuration" if one.note.get("mark") == MEETING else "collectives"
 
 
 def _doing(one: RankRecord) -> str:
@@ -195,7 +233,7 @@ def _nobody(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         return _silent(silent, ranks)
     alike = len({innermost_frames(one.stack) for one in silent}) == 1
     wait = "all wait in the same place" if alike else "each waits for another"
-    return list(silent), "collectives", f"no rank gave an answer{where_text(silent[0])}; {wait}"
+    return list(silent), _layer_of_wait(silent[0]), f"no rank gave an answer{where_text(silent[0])}; {wait}"
 
 
 def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
@@ -238,7 +276,9 @@ def _mismatch_within(ranks: Sequence[RankRecord]) -> Suspicion | None:
     usual = counts[0][0]
     alone = [one for one in ranks if _kind_of_call(calls[one.rank]) != usual]
     if len(counts) > 1 and counts[1][1] == counts[0][1]:  # as many on either side: what was announced decides
-        alone = [one for one in ranks if not _announced(one)] or list(ranks)
+        marks = {str(one.note.get("mark", "")) for one in ranks}
+        # Ranks at different steps each make what they announced, and one of them has left something out.
+        alone = [one for one in ranks if not _announced(one) and len(marks) == 1] or list(ranks)
     number = numbers.pop()
     words = "; ".join(f"rank {rank} entered {call}" for rank, call in sorted(calls.items())[:4])
     return (

@@ -59,6 +59,11 @@ def alike_everywhere(record: ModeRecord) -> bool:
 def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
     """What ranks compare with must be equal everywhere: nothing else can be judged before."""
     words = "the reference (double precision on the CPU, the same on every rank) differs"
+    drawing = [one for one in record.ranks if (one.result or {}).get("draws_otherwise")]
+    if 0 < len(drawing) < len(record.ranks):
+        told = f"{ranks_text(drawing)}: gets other random numbers from a seed than the standard generator gives"
+        words = f"{told}: something in this process changes seeds or draws, so its model and its data differ"
+        return _result(record, "fail", words, "framework", [one.rank for one in drawing])
     if len(odd) == len(record.ranks):
         words += " between the ranks: one of the processors computes wrongly, it cannot be told which"
     else:

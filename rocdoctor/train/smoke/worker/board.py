@@ -15,6 +15,8 @@ import struct
 from typing import Any
 
 SLOT = 1024
+# What a rank announces before it has met the others.
+MEETING = "forming the process group"
 _LENGTH = struct.Struct("<H")
 
 

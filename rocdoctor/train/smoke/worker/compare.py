@@ -7,7 +7,8 @@ differ only later have caught it from others.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .tolerance import FP32, Tolerance
@@ -19,6 +20,9 @@ STAGES = ("input", "before", "local", "value", "loss", "grad", "param")
 LOSS_TURN, BACKWARD_TURN, END_TURN = 1_000_000, 2_000_000, 3_000_000
 _TURNS = {"loss": LOSS_TURN, "grad": BACKWARD_TURN, "param": END_TURN}
 _MAX_KEPT = 6
+# What a tensor may turn out to be that is compared by its name.
+_ANOTHERS = "what belongs to"
+_OF_ANOTHER = f"it equals {_ANOTHERS} "
 
 
 class ModeComparisons:
@@ -27,6 +31,8 @@ class ModeComparisons:
     def __init__(self, torch: Any, factor: float = 1.0) -> None:
         self._torch = torch
         self._factor = factor
+        # Each comparison is of one operation: what a kernel gives may be twice the tensor, or another one.
+        self.of_kernels = False
         self.errors: dict[str, float] = {}
         self.tolerances: dict[str, float] = {}
         self.faults: list[dict[str, Any]] = []
@@ -86,9 +92,10 @@ class ModeComparisons:
             return False
         if not wanted.numel():
             return True
-        size = float(wanted.abs().max()) if scale is None else scale
+        size = float(wanted.abs().nan_to_num(0.0, math.inf).max()) if scale is None else scale
         limit = limit_share * size
         difference = (got - wanted).abs()
+        difference[got.isnan() & wanted.isnan()] = 0.0
         error = float(difference.max())
         if not math.isfinite(error):
             same = bool(((got == wanted) | (got.isnan() & wanted.isnan())).all())
@@ -101,8 +108,10 @@ class ModeComparisons:
         words = _words(torch, got, wanted, difference, limit) + (f"; {alike}" if alike else "")
         bad = ~(difference <= limit)
         origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
-        if alike.startswith("it ") and bad.numel() > 1 and stage in ("input", "local") and not layer:
-            layer = "framework"  # a device that computes wrongly does not give another tensor, or twice the tensor
+        if alike.startswith("it ") and bad.numel() > 1 and stage in ("input", "local") and not self.of_kernels:
+            layer = layer or "framework"  # a device that computes wrongly gives no other tensor, nor twice the tensor
+        elif alike.startswith(_OF_ANOTHER) and stage != "value":
+            layer = layer or "framework"  # an exchange knows no names, but may deliver what came before
         self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed)
         return False
 
@@ -118,28 +127,40 @@ class ModeComparisons:
         *,
         step: int = 0,
         tolerance: float | None = None,
-        hints: Mapping[str, Mapping[str, Any]] | None = None,
+        hints: Mapping[str, Mapping[str, Any] | Callable[[], Mapping[str, Any]]] | None = None,
         turns: Mapping[str, int] | None = None,
         turn: int | None = None,
         owners: Mapping[str, Any] | None = None,
-        layer: str = "",
+        layer: str | Mapping[str, str] = "",
         summed: bool = False,
     ) -> None:
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
         ``turns``: the turn of each name, where the order among them tells something; ``turn``: that of all others.
-        ``summed``: this rank alone holds these sums over all ranks, so a wrong one may be the fault of any.
+        ``summed``: this rank alone holds these sums over all ranks, so a wrong one may be the fault of any. Of
+        ``hints`` one may also be a function that gives the tensors, which is called where something differs.
+        ``layer``: of all tensors, or by name.
         """
+        layers = dict.fromkeys(wanted, layer) if isinstance(layer, str) else layer
         missing = sorted(set(wanted) - set(got))
         if missing:
             self._fault(
-                stage, step, (turns or {}).get(missing[0], turn), missing[0], math.inf, 0.0, "is missing", layer=layer
+                stage,
+                step,
+                (turns or {}).get(missing[0], turn),
+                missing[0],
+                math.inf,
+                0.0,
+                "is missing",
+                layer=layers.get(missing[0], ""),
             )
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
         scale = max(largest, default=0.0)
         for name in wanted:
             if name in got:
-                chosen = {words: many[name] for words, many in (hints or {}).items() if name in many}
+                chosen = {words: partial(_of_name, many, name) for words, many in (hints or {}).items()}
+                same = (other for other, one in wanted.items() if other != name and one.shape == wanted[name].shape)
+                chosen.update((f"{_ANOTHERS} {other}", partial(_of_name, wanted, other)) for other in same)
                 self.check(
                     stage,
                     name,
@@ -151,7 +172,7 @@ class ModeComparisons:
                     hints=chosen,
                     turn=(turns or {}).get(name, turn),
                     owners=(owners or {}).get(name),
-                    layer=layer,
+                    layer=layers.get(name, ""),
                     summed=summed,
                 )
 
@@ -221,6 +242,11 @@ def agreed(torch: Any, many: Sequence[Any]) -> Any:
     return next((one for one in many if 2 * sum(torch.equal(one, other) for other in many) > len(many)), None)
 
 
+def _of_name(many: Mapping[str, Any] | Callable[[], Mapping[str, Any]], name: str) -> Any:
+    """The tensor of that name; None where there is none."""
+    return (many() if callable(many) else many).get(name)
+
+
 def _plain(torch: Any, value: Any) -> Any:
     """A tensor in double precision on the CPU."""
     if not isinstance(value, torch.Tensor):
@@ -251,12 +277,18 @@ def _alike(torch: Any, got: Any, wanted: Any, limit: float, hints: Mapping[str, 
         return ""
     if not float(got.abs().max()):
         return "all values are zero"
-    for words, other in hints.items():
-        if other.shape == got.shape and float((got - _plain(torch, other)).abs().max()) <= 4 * limit:
+    for words, hint in hints.items():
+        other = hint() if callable(hint) else hint
+        if other is None or other.shape != got.shape:
+            continue
+        if float((got - _plain(torch, other)).abs().max()) <= 4 * limit:
             return f"it equals {words}"
     ratio = float((got * wanted).sum() / (wanted * wanted).sum())
     whole = round(ratio) if abs(ratio) >= 1.5 else (1 / round(1 / ratio) if 0.01 < abs(ratio) < 0.7 else 0)
     if whole and float((got - whole * wanted).abs().max()) <= 4 * limit * max(1.0, abs(whole)):
         times = f"{whole:g} times" if abs(whole) > 1 else f"1/{round(1 / whole)} of"
-        return f"it is {times} the expected tensor"
+        if abs(whole) != 1.0:
+            return f"it is {times} the expected tensor"
+    if abs(ratio - 1) > 0.1 and float((got - ratio * wanted).abs().max()) <= 4 * limit * max(1.0, abs(ratio)):
+        return f"all values are {ratio:.3g} times what is expected"
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import model as models
-from . import plain
+from . import plain, shards
 from .board import Board
 from .compare import ModeComparisons
 from .mode import ModeNotApplicable
@@ -63,6 +63,14 @@ class Context:
         """Announce the step; it is what a fault message names when this rank does not come back."""
         self.marks += 1
         self.board.mark(text)
+
+    def clear(self, optimizer: Any, step: int) -> None:
+        """Take away the gradients of the step before, and see that they are gone."""
+        optimizer.zero_grad()
+        held = [one.grad for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+        gone = not any(bool(shards.local_of(one).any()) for one in held)
+        words = "are still there after zero_grad"
+        self.expect("before", "the gradients of the step before", gone, words, step=step, layer="framework")
 
     def need(self, holds: Any, words: str) -> None:
         """End the mode as not applicable unless ``holds``."""

@@ -101,6 +101,7 @@ def _products(torch: Any) -> Iterator[Operation]:
     for inner in (33, 128, 512):
         shapes = ((3, 21, inner), (130, inner), (130,))
         yield f"linear of {inner}", shapes, functional.linear, plain.linear
+    yield "linear of many rows", ((5, 67, 128), (130, 128), (130,)), functional.linear, plain.linear
     yield (
         "convolution",
         ((2, 5, 19, 19), (7, 5, 3, 3)),

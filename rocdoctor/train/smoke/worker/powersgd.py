@@ -46,11 +46,11 @@ def powersgd(context: Context) -> None:
     wanted = context.reference("sgd", steps)
     for step, (tokens, targets) in enumerate(context.batches(steps)):
         context.mark(f"step {step}: forward and backward")
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
         loss.backward()
         total = loss.detach().clone()
-        context.mark(f"step {step}: mean of the losses")
+        context.mark(f"step {step}: mean of the losses, all_reduce float32[]")
         dist.all_reduce(total)
         context.check(
             "loss",

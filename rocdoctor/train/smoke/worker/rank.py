@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import device_choice, figures, guard, locate, plan_step, server, watch, whereabouts
+from . import device_choice, draws, figures, guard, locate, plan_step, server, watch, whereabouts
 from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
@@ -58,6 +58,19 @@ _UNSUPPORTED = (
 
 # What CUDA says of a GPU that another process has for itself (compute mode), and HIP of one that it may not open.
 _BUSY = ("busy or unavailable", "devicesunavailable", "device_unavailable")
+
+
+# Of a disk or shared memory: errors of the system (errno(3)) in the words of glibc, and of torch's data loader.
+_DISK = (
+    "no space left",
+    "read-only file system",
+    "bus error",
+    "shared memory",
+    "file too large",
+    "disk quota exceeded",
+    "input/output error",
+    "stale file handle",
+)
 
 
 class RankJob:
@@ -172,9 +185,9 @@ def join(torch: Any, job: RankJob, board: boards.Board) -> Any:
     else:
         device = device_choice.choose(torch, job.local)
         seen = device_choice.pci_address(torch, device.index)
-    board.mark("forming the process group")
+    board.mark(boards.MEETING)
     form(dist, job)
-    board.mark("first collective")
+    board.mark("first collective, all_reduce float32[1]")
     dist.all_reduce(torch.ones(1, device=device))
     if device.type == "cuda":
         torch.cuda.synchronize()
@@ -244,6 +257,8 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
         record["faults"] = found.faults
     if context.sketches:
         record["reference"] = context.sketches
+        if not draws.as_usual(torch):
+            record["draws_otherwise"] = True
     if context.facts:
         record["facts"] = context.facts
     return record
@@ -269,7 +284,7 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         kind = "unsupported"
     elif isinstance(error, OtherRankFailed) or any(part in low for part in _VICTIM):
         kind = "victim"
-    elif "no space left" in low or "read-only file system" in low or "bus error" in low or "shared memory" in low:
+    elif any(part in low for part in _DISK):
         kind = "space"
     elif any(part in low for part in _BUSY):
         kind = "busy"

@@ -251,7 +251,7 @@ def train(
         context.check_all(
             "before", layout.parameters(), layout.part(step.before), step=number, tolerance=same, layer="device"
         )
-        optimizer.zero_grad()
+        context.clear(optimizer, number)
         loss = models.loss_of(torch, call(step.tokens), step.targets)
         context.check_all("value", probe.whole, step.whole, step=number, turn=1, tolerance=same, owners=owners)
         if after_forward is not None:
@@ -265,7 +265,7 @@ def train(
         context.check("local", "loss", loss, step.local_loss, step=number, turn=3, tolerance=rounding)
         context.check_all("local", probe.gradients, step.local, step=number, turn=3, tolerance=rounding)
         total = loss.detach().clone()
-        context.mark(f"step {number}: mean of the losses")
+        context.mark(f"step {number}: mean of the losses, all_reduce float32[]")
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, step.loss, step=number, tolerance=rounding)
         alone = {"this rank's own gradient: nothing was added up": layout.part(step.local)}

@@ -208,3 +208,98 @@ def test_a_message_of_another_size_may_be_wrong_at_either_end() -> None:
     found = judge(ModeRecord("ddp", 1.0, (ended, _failed(1, "victim", "Connection closed by peer"))))
     assert (found.state, found.named) == ("crashed", (0, 1))
     assert "rank 0 got a message of another size than it expected" in found.message
+
+
+def _at(rank: int, mark: str, log: str = "") -> RankRecord:
+    signalled = signal.SIGABRT if log else None
+    result = None if log else {"state": "crashed", "kind": "victim", "message": "Connection closed by peer"}
+    return RankRecord(
+        rank, result=result, exit_signal=signalled, ended_at=1.0 if log else 0.0, log=log, note={"mark": mark}
+    )
+
+
+@pytest.mark.parametrize(
+    ("marks", "named"),
+    [
+        (("backward", "mean", "backward"), (1,)),
+        (("mean", "mean", "backward"), (0, 1, 2)),  # another one had gone on as well
+        (("mean", "mean", "mean"), (0, 1, 2)),
+        (("backward", "mean"), (0, 1)),
+    ],
+)
+def test_who_alone_went_on_before_a_message_of_another_size_left_something_out(
+    marks: tuple[str, ...], named: tuple[int, ...]
+) -> None:
+    log = "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"
+    found = judge(ModeRecord("ddp", 1.0, tuple(_at(rank, mark, log * (rank == 1)) for rank, mark in enumerate(marks))))
+    assert (found.state, found.named, found.layer) == ("crashed", named, "framework"), found.message
+    assert ("it left something out" in found.message) == (len(named) == 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "layer", "words"),
+    [
+        (signal.SIGUSR1, "", "from outside: by somebody, a batch system"),
+        (signal.SIGXCPU, "configuration", "its limit of CPU time does this (ulimit -t)"),
+        (signal.SIGXFSZ, "configuration", "its limit of file size does this (ulimit -f)"),
+        (signal.SIGSYS, "configuration", "a filter of system calls"),
+        (signal.SIGALRM, "framework", "was ended by signal 14 (SIGALRM)"),
+    ],
+)
+def test_what_a_signal_tells_of_who_sent_it(number: signal.Signals, layer: str, words: str) -> None:
+    result = judge(ModeRecord("mode", 1.0, (_right(0), RankRecord(1, exit_signal=number, ended_at=1.0))))
+    assert (result.named, result.layer) == ((1,), layer), result.message
+    assert words in result.message
+
+
+@pytest.mark.parametrize(
+    ("mark", "layer"), [("forming the process group", "configuration"), ("all_reduce", "collectives")]
+)
+@pytest.mark.parametrize("many", (1, 2))
+def test_ranks_that_do_not_meet_have_other_addresses_or_settings(mark: str, layer: str, many: int) -> None:
+    stack = '  File "/torch/distributed/distributed_c10d.py", line 9 in init_process_group'
+    waiting = [
+        RankRecord(rank, silent=True, process_state="S", stack=stack, note={"mark": mark, "seq": 1})
+        for rank in range(many)
+    ]
+    gone = [] if many == 2 else [RankRecord(1, result={"state": "crashed", "kind": "victim", "message": "closed"})]
+    result = judge(ModeRecord("start", 1.0, (*waiting, *gone)))
+    assert (result.state, result.layer) == ("crashed", layer), result.message
+
+
+@pytest.mark.parametrize(
+    ("function", "named", "layer"), [("new_group", (0, 1, 2), "framework"), ("all_reduce", (0, 1), "collectives")]
+)
+def test_ranks_that_wait_for_a_new_group_are_not_to_blame_for_it(
+    function: str, named: tuple[int, ...], layer: str
+) -> None:
+    file = '  File "/torch/distributed/distributed_c10d.py", line 9 in'
+    stack = f"{file} _new_process_group_helper\n{file} {function}"
+    waiting = [RankRecord(rank, silent=True, process_state="S", stack=stack, note={"seq": 3}) for rank in (0, 1)]
+    other = RankRecord(2, silent=True, process_state="S", note={"seq": 5}, stack=f"{file} all_reduce")
+    result = judge(ModeRecord("subgroups", 1.0, (*waiting, other)))
+    assert (result.named, result.layer) == (named, layer), result.message
+
+
+def _entered(rank: int, mark: str, call: str) -> RankRecord:
+    return RankRecord(rank, silent=True, process_state="S", note={"mark": mark, "call": call, "seq": 7})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "named"),
+    [
+        (
+            ("mean, all_reduce float32[]", "all_reduce float32[]"),
+            ("mean, all_reduce float32[]", "broadcast int64[2]"),
+            (1,),
+        ),
+        # It did what it announced, but had left out what the other still does.
+        (("mean, all_reduce float32[]", "all_reduce float32[]"), ("backward", "all_gather float32[8]"), (0, 1)),
+    ],
+)
+def test_what_was_announced_decides_between_two_ranks_at_the_same_step(
+    one: tuple[str, str], other: tuple[str, str], named: tuple[int, ...]
+) -> None:
+    found = judge(ModeRecord("fsdp2", 1.0, (_entered(0, *one), _entered(1, *other))))
+    assert (found.state, found.named) == ("crashed", named), found.message
+    assert "entered different collectives" in found.message

@@ -37,6 +37,8 @@ FAULTS = (
     ("compute-bit", 0, PLAIN, 2, "fail", (0,), "device", "input of blocks.0.down"),
     ("sp-gather-order", 0, SEQUENCE, 2, "fail", (0,), "collectives", "whole input of blocks.0"),
     ("sp-backward-scatter-bit", 1, SEQUENCE, 2, "fail", (1,), "collectives", "1 of 2048 values"),
+    ("sp-backward-gather-bit", 1, SEQUENCE, 2, "fail", (1,), "collectives", "the gradients of step 0, embedding"),
+    ("gradient-bit", 1, PLAIN, 2, "fail", (1,), "device", "the gradients of step 0"),
     # A plan that is ignored is no success.
     ("tp-not-split", "all", PLAIN, 2, "fail", (0, 1), "framework", "has shape [128, 32] instead of [64, 32]"),
 )

@@ -52,3 +52,60 @@ def test_only_a_majority_tells_who_is_wrong() -> None:
     for many in ([one, two, two], [two, one, two]):
         found = agreed(torch, many)
         assert found is not None and torch.equal(found, two)
+
+
+def test_a_kernel_may_give_twice_the_tensor() -> None:
+    found = ModeComparisons(torch)
+    found.of_kernels = True
+    found.check("local", "x", torch.tensor([2.0, 4.0]), torch.tensor([1.0, 2.0]))
+    assert found.faults[0].get("layer") is None
+    assert "it is 2 times the expected tensor" in found.faults[0]["words"]
+
+
+def test_tensors_that_changed_places_are_the_frameworks_unless_an_exchange_gave_them() -> None:
+    one, two, other = torch.tensor([1.0, 2.0]), torch.tensor([5.0, 3.0]), torch.tensor([9.0, 9.0, 9.0])
+    found = ModeComparisons(torch)
+    found.check_all("grad", {"a": two, "b": one, "c": other}, {"a": one, "b": two, "c": other})
+    assert [(fault["name"], fault["layer"]) for fault in found.faults] == [("a", "framework"), ("b", "framework")]
+    assert "it equals what belongs to b" in found.faults[0]["words"]
+    found = ModeComparisons(torch)
+    found.check_all("value", {"a": two, "b": two}, {"a": one, "b": two})
+    assert "layer" not in found.faults[0]
+
+
+def test_a_hint_that_has_to_be_computed_is_asked_for_where_something_differs() -> None:
+    asked: list[int] = []
+
+    def others() -> dict[str, Any]:
+        asked.append(1)
+        return {"a": torch.tensor([5.0, 3.0])}
+
+    found, wanted = ModeComparisons(torch), {"a": torch.tensor([1.0, 2.0])}
+    found.check_all("local", wanted, wanted, hints={"what rank 1 has": others})
+    assert not asked
+    found.check_all("local", {"a": torch.tensor([5.0, 3.0])}, wanted, hints={"what rank 1 has": others})
+    assert "it equals what rank 1 has" in found.faults[0]["words"]
+    assert found.faults[0]["layer"] == "framework"
+
+
+def test_of_numbers_that_are_not_finite_the_one_that_differs_is_shown() -> None:
+    nan = float("nan")
+    found = ModeComparisons(torch)
+    found.check("local", "x", torch.tensor([nan, 1.0, nan]), torch.tensor([nan, 1.0, 2.0]))
+    assert "expected 2 at [2], got nan; 1 of 3 values differ" in found.faults[0]["words"]
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (3.0, "it is 3 times the expected tensor"),
+        (0.5, "it is 1/2 of the expected tensor"),
+        (2 / 3, "all values are 0.667 times what is expected"),  # a mean over one rank too many, of two
+        (-0.9, "all values are -0.9 times what is expected"),
+    ],
+)
+def test_one_factor_for_all_values_is_told(times: float, words: str) -> None:
+    found = ModeComparisons(torch)
+    wanted = torch.tensor([1.0, -7.0, 3.0])
+    found.check("grad", "x", times * wanted, wanted)
+    assert found.faults[0]["words"].endswith(words)

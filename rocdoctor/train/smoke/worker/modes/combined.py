@@ -170,7 +170,7 @@ def run(context: Context, pp: int, dp: int, tp: int, cp: int = 1) -> None:
             step=step,
             tolerance=0.0 if step == 0 else None,
         )
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         losses: list[Any] = []
         own_tokens, own_targets = (shared.cut(one[rows]).contiguous() for one in (tokens, targets))
         if shared.attention is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .. import model as models
@@ -56,6 +57,7 @@ def train(
     data = context.batches(steps[-1] + 1)
     own: dict[str, Any] = {}
     alone = None if tolerance is None else max(AFTER_ROUNDING, context.limit("local"))
+    others = [rank for rank in range(context.world) if rank != context.rank]
     handles = [one.register_hook(keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
     for step in steps:
         tokens, targets = data[step]
@@ -68,7 +70,7 @@ def train(
             step=step,
             tolerance=0.0 if step == 0 else parameter_tolerance,
         )
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         own.clear()
         _, local = context.share_alone(kind, steps[-1] + 1, step, context.rank)
         tokens, targets = context.share(tokens), context.share(targets)
@@ -83,9 +85,15 @@ def train(
             loss += share.detach()
             if not last:
                 context.check_all("local", models.gradients(model), own, step=step, tolerance=alone)
-        context.check_all("local", own, local, step=step, tolerance=alone)
+        of_others = {
+            f"what rank {rank}'s share of the batch gives": partial(
+                _gradients_of, context, kind, steps[-1] + 1, step, rank
+            )
+            for rank in others
+        }
+        context.check_all("local", own, local, step=step, tolerance=alone, hints=of_others)
         total = loss.clone()
-        context.mark(f"step {step}: mean of the losses")
+        context.mark(f"step {step}: mean of the losses, all_reduce float32[]")
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, wanted.losses[step], step=step)
         context.check_all(
@@ -94,7 +102,10 @@ def train(
             wanted.grads[step],
             step=step,
             tolerance=tolerance,
-            hints={"this rank's own gradient: nothing was exchanged": local},
+            hints={
+                "this rank's own gradient: nothing was exchanged": local,
+                **({"that of the step before": wanted.grads[step - 1]} if step else {}),
+            },
         )
         optimizer.step()
         limit = parameter_tolerance or tolerance
@@ -111,6 +122,11 @@ def train(
             after(step)
     for handle in handles:
         handle.remove()
+
+
+def _gradients_of(context: Context, kind: str, steps: int, step: int, rank: int) -> dict[str, Any]:
+    """What a rank contributes by itself."""
+    return context.share_alone(kind, steps, step, rank)[1]
 
 
 def check_moments(

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import model as models
 from .. import plain
-from ..compare import END_TURN
+from ..compare import BACKWARD_TURN, END_TURN
 from ..context import Context
 from ..mode import Mode
 from ..powersgd import COMPRESSED, KEPT, powersgd
@@ -67,7 +67,9 @@ def _compressed(context: Context, name: str, kind: str) -> None:
     ddp.train(context, model, optimizer, tolerance=_ROUNDED[kind], parameter_tolerance=_ROUNDED_PARAMETERS[kind])
     kept = getattr(context.torch, {"fp16": "float16", "bf16": "bfloat16"}[kind])
     exact = all(bool((one == one.to(kept).float()).all()) for one in models.gradients(model).values())
-    context.expect("value", "the gradients", exact, f"are no {kind} values: they travelled uncompressed")
+    context.expect(
+        "value", "the gradients", exact, f"are no {kind} values: they travelled uncompressed", layer="framework"
+    )
 
 
 def post_local_sgd(context: Context) -> None:
@@ -91,7 +93,7 @@ def post_local_sgd(context: Context) -> None:
     for step, (wanted_grads, wanted_after) in enumerate(_averaged_by_hand(context, 2)):
         tokens, targets = context.batches()[step]
         context.mark(f"step {step}: forward and backward")
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         models.loss_of(torch, model(context.share(tokens)), context.share(targets)).backward()
         context.check_all("grad", models.gradients(model), wanted_grads, step=step)
         context.mark(f"step {step}: step and average")
@@ -189,7 +191,7 @@ def autocast(context: Context) -> None:
     for number, step in enumerate(steps):
         context.mark(f"step {number}: forward and backward")
         context.check_all("before", models.parameters(model), step.before, step=number, tolerance=0.0)
-        optimizer.zero_grad()
+        context.clear(optimizer, number)
         own.clear()
         with torch.autocast(context.device.type, dtype=torch.bfloat16):
             logits = model(step.tokens)
@@ -200,7 +202,7 @@ def autocast(context: Context) -> None:
         loss.backward()
         context.check_all("local", own, step.local, step=number, tolerance=_AUTOCAST["same"] if same else SHORT)
         total = loss.detach().clone()
-        context.mark(f"step {number}: mean of the losses")
+        context.mark(f"step {number}: mean of the losses, all_reduce float32[]")
         torch.distributed.all_reduce(total)
         near = _AUTOCAST["same" if same else "loss"]
         context.check("loss", "loss", total / context.world, step.loss, step=number, tolerance=near)
@@ -269,17 +271,29 @@ def grad_scaler(context: Context) -> None:
     model = ddp.wrap(context)
     optimizer = models.optimizer_for(torch, "sgd", model.parameters())
     scaler = scalers(context.device.type, init_scale=1024.0, growth_interval=1000)
-    wanted = context.reference()
+    wanted, grad = context.reference(), context.limit("grad")
+    parts: dict[str, Any] = {}
+    handles = [one.register_hook(ddp.keep(parts, models.plain_name(name))) for name, one in model.named_parameters()]
     for step, (tokens, targets) in enumerate(context.batches()):
         context.mark(f"step {step}: forward and backward")
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
+        parts.clear()
         loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
         scaler.scale(loss).backward()
+        alone = context.share_alone("sgd", 2, step, context.rank)[1]
+        context.check_all("local", {name: one / scaler.get_scale() for name, one in parts.items()}, alone, step=step)
+        came = {name: one / scaler.get_scale() for name, one in models.gradients(model).items()}
+        context.check_all("grad", came, wanted.grads[step], step=step)
         scaler.unscale_(optimizer)
-        context.check_all("grad", models.gradients(model), wanted.grads[step], step=step)
+        # No exchange lies between: what is wrong here alone, this rank made of what came right.
+        context.check_all(
+            "local", models.gradients(model), wanted.grads[step], step=step, turn=BACKWARD_TURN + 1, tolerance=grad
+        )
         scaler.step(optimizer)
         scaler.update()
         context.check_all("param", models.parameters(model), wanted.after[step], step=step)
+    for handle in handles:
+        handle.remove()
     before = copy.deepcopy(models.parameters(model))
     context.mark("a step with an infinite gradient on the last rank")
     optimizer.zero_grad()
@@ -288,10 +302,15 @@ def grad_scaler(context: Context) -> None:
     loss = loss * (float("inf") if context.rank == context.world - 1 else 1.0)
     with torch.autograd.set_detect_anomaly(False):  # else it would be an error to a user who set it
         scaler.scale(loss).backward()
+    spoilt = not all(bool(one.isfinite().all()) for one in models.gradients(model).values())
+    last: dict[str, Any] = {"step": len(wanted.losses)}
+    context.expect("grad", "the infinite gradient of the last rank", spoilt, "did not arrive", **last)
     scaler.step(optimizer)
     scaler.update()
-    context.check_all("param", models.parameters(model), before, step=len(wanted.losses), tolerance=0.0)
-    context.check("value", "the scale", scaler.get_scale(), 512.0, tolerance=0.0, step=len(wanted.losses))
+    # What came is the same on every rank: that the step was skipped and the scale halved is this rank's own scaler.
+    own: dict[str, Any] = {**last, "tolerance": 0.0, "turn": END_TURN, "layer": "framework"}
+    context.check_all("param", models.parameters(model), before, **own)
+    context.check("param", "the scale", scaler.get_scale(), 512.0, **own)
 
 
 def _compressed_proof(kind: str) -> Proof:
@@ -317,9 +336,10 @@ _SAME_AUTOCAST = Proof(
     (EXACT, *_AUTOCAST.values(), SHORT, NEAR, *usual("param")),
 )
 _SCALED = Proof(
-    "two steps of SGD with scaled gradients, then one with an infinite gradient, which no rank may make",
+    "two steps of SGD with scaled gradients: each rank's own, after the exchange, and without their scale; then one "
+    "with an infinite gradient, which no rank may make",
     PLAIN,
-    (EXACT, *usual("grad", "param")),
+    (EXACT, *usual("local", "grad", "param")),
 )
 _BATCH_NORM = Proof(
     "output, gradients and running mean of a convolution and a batch norm",

@@ -46,7 +46,7 @@ def data_parallel(context: LaunchedContext) -> None:
         context.check_all(
             "before", models.parameters(model), wanted.before[step], step=step, tolerance=0.0 if step == 0 else None
         )
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         context.mark(f"step {step}: forward and backward")
         loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
         loss.backward()

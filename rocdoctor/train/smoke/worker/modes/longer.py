@@ -136,7 +136,7 @@ def _train(
         right = wanted[step]
         optimizer.param_groups[0]["weight_decay"] = _decay(step)
         before(step)
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         context.mark(f"step {step}: forward and backward")
         total, many = torch.zeros((), device=context.device), parts(step)
         for number, (rows, right_rows) in enumerate(
@@ -149,7 +149,7 @@ def _train(
                 seen(step)
             loss.backward()
             total += loss.detach()
-        context.mark(f"step {step}: mean of the losses")
+        context.mark(f"step {step}: mean of the losses, all_reduce float32[]")
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, right.loss, step=step)
         grads = {name: shards.local_of(one.grad) for name, one in named.items() if one.grad is not None}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .. import plain
+from .. import draws, plain
 from ..compare import agreed
 from ..context import Context
 from ..mode import Mode
@@ -203,6 +203,7 @@ def dropout(context: Context) -> None:
 def _streams(context: Context, drawn: list[Any]) -> None:
     """Ranks with seeds of their own draw different numbers; with one seed the same."""
     torch, dist = context.torch, context.torch.distributed
+    context.expect("input", "random numbers from a seed", draws.as_usual(torch), draws.CHANGED, layer="framework")
     bits = [one[: 1 << 12].to(torch.uint8) for one in (drawn[0], drawn[2])]
     for own, what in zip(bits, ("a seed of their own", "the same seed")):
         context.mark(f"random numbers of ranks with {what}")

@@ -271,7 +271,7 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
             step=step,
             tolerance=0.0 if step == 0 else None,
         )
-        optimizer.zero_grad()
+        context.clear(optimizer, step)
         context.mark(f"step {step}: {micro} micro-batches through {stages} stages")
         losses = pipe.step(tokens, targets)
         pipe.check(flow[step], losses, slice(0, context.sizes.batch), step)
