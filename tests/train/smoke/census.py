@@ -1,7 +1,8 @@
 """``python -m tests.train.smoke.census``: how many planted faults the smoke tests catch, and whose rank they name.
 
 Runs all tests of the folder, heavy ones too, and counts every planted run that they make; with paths, those tests alone
-(and what else pytest takes). That the layer is right is asserted by each test: failed ones are counted.
+(and what else pytest takes). That the layer is right is asserted by each test: failed ones are counted. What
+is right is what the tests say here; ``python -m tools.smoke_census`` compares with what each fault does.
 """
 
 from __future__ import annotations

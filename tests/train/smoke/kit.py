@@ -124,7 +124,7 @@ def wrong_of(
     return found
 
 
-def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s: float = 30.0) -> ModeResult:
+def planted_for_all_modes(fault: str, rank: int | str, mode: str, world: int, limit_s: float = 30.0) -> ModeResult:
     """The same, but the fault stays when another mode looks at the ranks again, as a broken part would."""
     return _run(f"{fault} {rank} *", mode, world, limit_s)
 
