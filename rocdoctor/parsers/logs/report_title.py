@@ -28,6 +28,8 @@ _OF_A_CHANGE = regex(
 )
 # A sentence below it, which a script that begins with a comment does not have.
 _PROSE = regex(r"(?m)^\s{0,4}(?:[>*-] )?(?:[A-Za-z][\w',/-]{0,30} ){3,40}?[a-z]|[\u3040-\u30ff\u4e00-\u9fff]{6}")
+# What no comment of a script begins with: the label of a form for reports of faults.
+_LABELLED = regex(r"(?i)#\s{1,3}\[(?:bug|issue|problem)\]")
 _DONE = regex(
     r"(?im)\b(?:i|we) (?:run|ran|installed|started|launch\w{0,2}|use)\b"
     r"|^\W{0,4}(?:installed|started|launched|ran) (?:with|by|as)\b"
@@ -55,5 +57,5 @@ def is_title(line: int, raw: Sequence[str]) -> bool:
         title.startswith("# ")
         and not _NO_FAULT.match(title)
         and not _OF_A_CHANGE.search(below)
-        and bool(_PROSE.search(below))
+        and bool(_LABELLED.match(title) or _PROSE.search(below))
     )

@@ -37,3 +37,10 @@ def test_a_title_tells_of_the_fault(title: str) -> None:
 )
 def test_titles_of_changes_and_comments_of_code_do_not(title: str, below: str) -> None:
     assert not is_title(1, [title, *below.split("\n")])
+
+
+def test_a_labelled_title_counts_above_a_log_alone() -> None:
+    log = ["", "ERROR 10-13 09:06:25 RuntimeError: NCCL error: unhandled system error"]
+    assert is_title(1, ["# [Bug]: nodes run out of /dev/shm space due to NCCL", *log])
+    assert not is_title(1, ["# nodes run out of /dev/shm space due to NCCL", *log])
+    assert not is_title(1, ["# [Bug] solved: nodes run out of /dev/shm space", *log])
