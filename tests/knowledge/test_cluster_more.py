@@ -193,6 +193,11 @@ def test_what_comes_nearest_blames_nothing(text: str) -> None:
     assert [one.cause for one in diagnosed(text).causes if one.cause != "not-environment"] == []
 
 
+def test_a_test_of_rccl_without_gpus_may_lack_its_devices() -> None:
+    text = "./build/all_reduce_perf -b 8 -f 2 -g 8\nhost1: Test HIP failure common.cu:1129 'hipErrorInvalidDevice'\n"
+    assert [one.cause for one in diagnosed(text).causes] == ["visible-devices-conflict", "container-device-access"]
+
+
 def test_the_answer_names_the_option_that_binds() -> None:
     said = " ".join(one.finding.message for one in diagnosed(f"{_ORDINAL}{_BIND}").verdicts if one.finding is not None)
     assert "--gpus-per-task=1" in said
