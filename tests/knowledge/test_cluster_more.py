@@ -140,6 +140,15 @@ _VLLM = "RuntimeError: Every node should have a unique IP address. Got 2 nodes w
             "In the slurm job torch.cuda.is_available() is False. I did not actually get a gpu allocated.\n",
             "visible-devices-conflict",
         ),
+        (
+            "Permission denied on /dev/kfd in the pod: its user (uid 1000) is not in the render group.\n",
+            "container-device-access",
+        ),
+        ("rocminfo fails: the account of the runner is not in the groups render and video.\n", "device-permission"),
+        (
+            "NCCL error: remote process exited. I export NCCL_SOCKET_IFNAME=br0 on both nodes and it works.\n",
+            "network-interface-wrong",
+        ),
         ("sbatch: error: Cannot find GPU specification, you may not submit a job\n", "not-environment"),
     ],
 )
@@ -199,6 +208,11 @@ def test_a_report_leads_to_its_cause(text: str, cause: str) -> None:
         'srun --gres=gpu:1 python -c "import torch; print(torch.cuda.is_available())"\nTrue\n',
         "The CPU job of our docs requests no GPU on purpose, torch.cuda.is_available() is False in that slurm job.\n",
         "sbatch: error: Batch job submission failed: Requested node configuration is not available\n",
+        "Make sure that your user is in the render group, else rocminfo says permission denied, the guide tells.\n",
+        "The user is not in the render group and need not be: the nodes are 0666 and the job on 4 GPUs runs.\n",
+        "If the user is not in the video group, rocminfo fails; ours is, and only KeyError: 'x' is left.\n",
+        "A hang of rccl-perf with 4 GPUs: this known issue was fixed in the ROCm 6.0 release.\n",
+        "I export NCCL_SOCKET_IFNAME=ib0 on both nodes and still the loss is NaN; with fp32 it is not.\n",
         "NCCL up to 2.22 does not check for nvidia_peermem; with 2.23 all_reduce reaches 180 GB/s on two nodes.\n",
     ],
 )
