@@ -46,6 +46,21 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
         needs = first_value(packages, "needs")
         path = first_value(packages, "path")
         how = f"both bring {path}" if path else f"{one} needs another {needs} than {other}, which apt would install"
+        if path and "dkms" in f"{path} {one}":
+            return error(
+                f"Two packages of AMD's kernel driver are mixed: {path} of the new one stands in {one} {other}.",
+                evidence=shown(packages),
+                fix=Fix(
+                    "Keep one: remove the driver that is there (amdgpu-install --uninstall, older: "
+                    "amdgpu-pro-uninstall; what is left: apt purge amdgpu-dkms rock-dkms), reboot, then install ROCm "
+                    "with its own driver, or without one where the kernel's amdgpu is enough",
+                    shell("dpkg -l | grep -E 'amdgpu|rock-dkms'; dkms status"),
+                    "reboots",
+                    verify="dkms status",
+                ),
+                confidence="likely",
+                explains=("dkms-kernel-mismatch", "kernel-module-not-loaded"),
+            )
         return error(
             f"ROCm packages of two sources (AMD's repository and the distribution) are mixed: {how}.",
             evidence=shown(packages),

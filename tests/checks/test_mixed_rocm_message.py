@@ -20,6 +20,25 @@ def test_two_packages_own_a_file() -> None:
     assert "/usr/bin/rocm-smi" in words_of(finding_of(CHECK, text))
 
 
+def test_two_packages_of_the_kernel_driver() -> None:
+    """As of the file that rock-dkms and amdgpu-dkms both had; the names of the packages are what helps."""
+    path = "/usr/share/dkms/modules_to_force_install/amdgpu"
+    text = f"dpkg: error: trying to overwrite '{path}', which is also in package amdgpu-dkms 18.30-641594"
+    found = finding_of(CHECK, text)
+    assert found is not None and found.cause == "mixed-rocm-installs" and "amdgpu-dkms 18.30-641594" in found.message
+    assert "amdgpu-pro-uninstall" in words_of(found) and "Pin-Priority" not in words_of(found)
+
+
+def test_packages_of_others_that_collide_are_no_rocm() -> None:
+    """ROCm has no part in what dpkg says of an NVIDIA library or of another program."""
+    for path, package in (
+        ("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "libnvidia-compute-470 470.82.00"),
+        ("/usr/bin/crun", "podman 4.3.1"),
+    ):
+        text = f"dpkg: error: trying to overwrite '{path}', which is also in package {package}"
+        assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
 def test_the_loader_mixes_releases() -> None:
     text = "/opt/rocm/lib/libamdhip64.so.6: version `hip_6.4' not found (required by /x/libtorch_hip.so)"
     found = finding_of(CHECK, text)

@@ -111,9 +111,10 @@ def gpu_words(gpus: Sequence[Gpu]) -> str:
 
 
 def in_container(machine: Machine) -> bool:
-    """The evidence speaks of a container: as a fact, or in the words of the writer."""
+    """The evidence speaks of a container: as a fact, or in the words of the writer, for whom the host is well."""
     kind = value_or(machine.container.kind, "none")
-    return kind not in ("none", "wsl") or bool(said(machine, "mentions-container"))
+    spoken = bool(said(machine, "mentions-container")) and not said(machine, "host-fails-alike")
+    return kind not in ("none", "wsl") or spoken
 
 
 def in_slurm(machine: Machine) -> bool:
