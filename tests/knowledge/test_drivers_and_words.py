@@ -33,6 +33,12 @@ _ZEROS = ">>> a = torch.tensor([1., 2.]).to('cuda:0')\n>>> a.to('cuda:1')\ntenso
             "thermal-or-power-limit",
         ),
         ("ESMI Not initialized, drivers not found\nFailed to initialize AMD SMI library\n", "kernel-module-not-loaded"),
+        ("docker: Error: lstat /dev/nvidia-uvm: no such file or directory\n", "kernel-module-not-loaded"),
+        ("amdgpu 0000:03:00.0: amdgpu: resume of IP block <smu> failed -5\n", "gpu-firmware"),
+        (
+            "After installing ROCm there is no amdgpu driver active, rocminfo fails on my RX 6800.\n",
+            "kernel-module-not-loaded",
+        ),
         ("TASK ERROR: cannot prepare PCI pass-through, IOMMU not present\n", "container-device-access"),
         ("\tGPU 0: OK\n\tGPU 1: FAULTY\n", "gpu-hardware-fault"),
         ("ERROR: The nvidia-drm kernel module failed to build. It is required for DRM-KMS.\n", "dkms-kernel-mismatch"),
@@ -57,20 +63,22 @@ def test_what_now_has_a_cause(text: str, cause: str) -> None:
     "text",
     [
         # builds of modules
-        "Building and installing nvidia-kmod                        [  OK  ]\nChecking kmods exist for 6.13.4 [  OK  ]\n",
+        "Building and installing nvidia-kmod                        [  OK  ]\nChecking kmods exist [  OK  ]\n",
         "dnf install httpd\nAll matches were filtered out by exclude filtering for argument: httpd\n",
         "The wireless stick needs a module: E: Unable to locate package linux-headers-6.1.0-13-amd64\n",
         # states of GPUs
-        "NVRM: Assertion failed: Call not supported [NV_ERR_NOT_SUPPORTED] (0x00000056) returned from status @ gpu.c:1\n",
+        "NVRM: Assertion failed: Call not supported [NV_ERR_NOT_SUPPORTED] (0x00000056) returned from status\n",
         "try:\n    nvmlInit()\nexcept pynvml.NVMLError_DriverNotLoaded:\n    return []\n",
         "ESMI Not initialized, drivers not found\nGPU: 0\n    MARKET_NAME: AMD Instinct MI210\n    TEMPERATURE: 40 C\n",
         "Tested 2 GPUs:\n\tGPU 0: OK\n\tGPU 1: OK\n",
+        "docker run --device /dev/nvidia-uvm:/dev/nvidia-uvm IMAGE nvidia-smi -L\nGPU 0: NVIDIA RTX A4000\n",
+        "On the login node lsmod prints no nvidia module, as expected. The build of our docs fails there.\n",
         # guests
         "The guide explains how to bind a PCI group to VFIO. Our Proxmox host has an IOMMU and the guest runs well.\n",
         "gim info:(enable_sriov:299) Enable SRIOV\ngim info:(enable_sriov:300) Enable SRIOV vfs count = 16\n",
         # copies
         ">>> a = torch.zeros(2)\n>>> a.to('cuda:1')\ntensor([0., 0.], device='cuda:1')\n",
-        "Copies between the two GPUs are right, and fast. The loss of my model is NaN after a week, as the rate is high.\n",
+        "Copies between the two GPUs are right. The loss of my model is NaN after a week, as the rate is high.\n",
         # words
         "lsmod does not list nouveau, nvidia-smi works. My desktop theme is lost after each update.\n",
         "The A100 shows no uncorrectable ECC errors. My exporter fails to start: port 9400 in use.\n",
