@@ -53,6 +53,27 @@ _ZEROS = ">>> a = torch.tensor([1., 2.]).to('cuda:0')\n>>> a.to('cuda:1')\ntenso
             "I must use sudo: I have to run ollama as root to use my RX 6700 XT, otherwise it finds none.\n",
             "device-permission",
         ),
+        ("zgrep HSA /proc/config.gz\n# CONFIG_HSA_AMD is not set\nrocminfo fails\n", "kernel-module-not-loaded"),
+        ("[ 2.7] amdgpu: Unknown symbol amd_iommu_free_device (err 0)\n", "dkms-kernel-mismatch"),
+        ("/dev/kfd is gone since the upgrade to Fedora 41.\n", "kernel-module-not-loaded"),
+        ("The screen stays dark without rock-dkms. /lib/firmware/amdgpu is empty.\n", "gpu-firmware"),
+        (
+            "amdgpu-dkms does not install because of the kernel: I tried 6.5, 6.7 and 6.8, all of them failed.\n",
+            "dkms-kernel-mismatch",
+        ),
+        (
+            "Please ensure all devices within the iommu_group are bound to their vfio bus driver.\n"
+            "01:00.0 VGA compatible controller: NVIDIA Corporation GM107M\n",
+            "container-device-access",
+        ),
+        (
+            "GTX 1050 passed through to a KVM guest. nvidia-smi there prints: Unable to determine the device handle for "
+            "GPU 0000:02:01.0: Unknown Error. With <kvm><hidden state='on'/></kvm> it works.\n",
+            "container-device-access",
+        ),
+        ("After a restart Plex cannot use the GPU until I have run nvidia-smi once.\n", "kernel-module-not-loaded"),
+        ("I land on a console. dmesg shows `NVRM: API mismatch`.\n", "driver-library-mismatch"),
+        ("Unattended kernel upgrades make all GPU jobs fail once the node is rebooted.\n", "dkms-kernel-mismatch"),
     ],
 )
 def test_what_now_has_a_cause(text: str, cause: str) -> None:
@@ -76,6 +97,9 @@ def test_what_now_has_a_cause(text: str, cause: str) -> None:
         # guests
         "The guide explains how to bind a PCI group to VFIO. Our Proxmox host has an IOMMU and the guest runs well.\n",
         "gim info:(enable_sriov:299) Enable SRIOV\ngim info:(enable_sriov:300) Enable SRIOV vfs count = 16\n",
+        "Please ensure all devices within the iommu_group are bound to their vfio bus driver.\n00:14.0 USB\n",
+        "The XML of the guest has <hidden state='on'/> and nvidia-smi works. The sound of the guest crackles, a bug.\n",
+        "I run nvidia-smi once a minute in cron. My GPU works. The report of the script fails to send.\n",
         # copies
         ">>> a = torch.zeros(2)\n>>> a.to('cuda:1')\ntensor([0., 0.], device='cuda:1')\n",
         "Copies between the two GPUs are right. The loss of my model is NaN after a week, as the rate is high.\n",
@@ -85,6 +109,14 @@ def test_what_now_has_a_cause(text: str, cause: str) -> None:
         "I need sudo to set the power limit of the RTX 3090 and that is fine. The plot of my script fails.\n",
         "After the update to kernel 6.8 my RX 7900 XTX runs as before. The docs fail to build with Sphinx 9.\n",
         "Adding iommu=pt made no difference: two MI100 run RCCL well with and without it. My parser fails on tabs.\n",
+        # options, symbols and firmware of kernels
+        "# CONFIG_HSA_AMD is not set\nThis box has Intel graphics only. rocminfo fails here, as it must.\n",
+        "zgrep HSA_AMD /proc/config.gz\nCONFIG_HSA_AMD=y\nCONFIG_HSA_AMD_SVM=y\n",
+        "v4l2loopback: Unknown symbol video_device_release (err -2)\n",
+        "/lib/firmware/iwlwifi is empty and the wifi fails. My Radeon works.\n",
+        "I tried kernels 6.5, 6.7 and 6.8 with amdgpu-dkms, all of them build. My linter fails on line 3.\n",
+        "Unattended kernel upgrades run on our GPU nodes, we reboot weekly and jobs go on. The wiki page is broken.\n",
+        "# What to do about Xid codes\n| 48 | double bit ECC error | drain the GPU |\nNo node shows one. Plots fail.\n",
     ],
 )
 def test_sound_texts_that_come_near(text: str) -> None:

@@ -21,9 +21,11 @@ _BEFORE = regex(
     r"|\b(?:const|let|var|static|auto|char)\b[^=\n]{0,60}=\s{0,4}|\b\w{1,30} :=\s{0,4})"
     rf"{_OPEN}|[;{{}}]\s{{1,4}}//\s[^\n]{{0,200}}\Z"
 )
+# An option of a kernel's configuration that is off is written as a comment.
 _CODE = regex(
     r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
-    r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']|[a-z_]{2,30} = [rf]?[\"'])"
+    r"(?:raise|if|elif|assert|except|#(?! CONFIG_[A-Z0-9_]{2,40} is not set)|//|"
+    r"warnings\.warn\(|logger\.|print\()[\s(\"']|[a-z_]{2,30} = [rf]?[\"'])"
 )
 _LINE = regex(r"\s{0,40}(?:(?:EXPECT|ASSERT|REQUIRE)\w{0,20}\s?\(|(?://|;|#)\s?CHECK[\w-]{0,12}:)")
 # The text of a format, whose values are still to be put in, before the message and behind it.

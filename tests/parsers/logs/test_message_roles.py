@@ -118,6 +118,7 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ("As you will see it ends with CUDA error: out of memory", "out-of-memory"),
         ("- CUDA error: out of memory as my colleague has it (#7779)", "out-of-memory"),
         ("CUDA error: out of memory is what torch prints when I start it", "out-of-memory"),
+        ("CUDA error: out of memory\n# CONFIG_SWAP is not set", "out-of-memory"),
         ("The job ends with CUDA error: out of memory and no longer sees my RTX 3090.", "out-of-memory"),
         ("nvidia-smi no longer shows the card, torch prints CUDA error: out of memory", "out-of-memory"),
         ("[ RUN      ] Loader.Fills\nCUDA error: out of memory\n[  FAILED  ] Loader.Fills (3 ms)", "out-of-memory"),
