@@ -67,12 +67,17 @@ _ZEROS = ">>> a = torch.tensor([1., 2.]).to('cuda:0')\n>>> a.to('cuda:1')\ntenso
             "container-device-access",
         ),
         (
-            "GTX 1050 passed through to a KVM guest. nvidia-smi there prints: Unable to determine the device handle for "
+            "GTX 1050 passed through to a KVM guest, nvidia-smi prints: Unable to determine the device handle for "
             "GPU 0000:02:01.0: Unknown Error. With <kvm><hidden state='on'/></kvm> it works.\n",
             "container-device-access",
         ),
         ("After a restart Plex cannot use the GPU until I have run nvidia-smi once.\n", "kernel-module-not-loaded"),
         ("I land on a console. dmesg shows `NVRM: API mismatch`.\n", "driver-library-mismatch"),
+        (
+            "In docker rocminfo works with sudo only, as my user it fails. On the host it is the same.\n",
+            "device-permission",
+        ),
+        ("In docker rocminfo works with sudo only, as my user it fails.\n", "container-device-access"),
         ("Unattended kernel upgrades make all GPU jobs fail once the node is rebooted.\n", "dkms-kernel-mismatch"),
     ],
 )
