@@ -182,3 +182,37 @@ def test_the_way_of_root_ends_like_that_of_others(tmp_path: Path, monkeypatch: p
     write_files(Path("deep/er"), TWO)
     write_new(Path("deep/../there"), "x")
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "deep", "here", "there"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root goes to a folder by its descriptor")
+def test_root_does_not_vouch_for_a_file_that_was_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who owns the folder puts a link, or a file of his, where the new file waits for its name."""
+    secret = tmp_path / "secret"
+    secret.write_text("of root alone")
+    number = 0
+
+    def exchanged(name: str) -> None:
+        real = getattr(os, name)
+
+        def first_theirs(beside: Path, target: Path, **more: Any) -> None:
+            waiting = tmp_path / "theirs" / beside.name
+            waiting.rename(tmp_path / "kept")
+            if number % 2:
+                waiting.symlink_to(secret)
+            else:
+                waiting.write_text("theirs")
+            real(beside, target, **more)
+
+        monkeypatch.setattr(os, name, first_theirs)
+
+    (tmp_path / "theirs").mkdir()
+    exchanged("link")
+    exchanged("replace")
+    for number in range(4):
+        path = tmp_path / "theirs" / f"bundle{number}.txt"
+        with pytest.raises(UsageError, match="another file was put in its place"):
+            if number < 2:
+                write_bundle("text", str(path), False)
+            else:
+                write_new(path, "text", force=True)
+    assert secret.read_text() == "of root alone"

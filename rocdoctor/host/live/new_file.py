@@ -42,7 +42,7 @@ def write_new(path: Path, data: bytes, mode: int = 0o600, replace: bool = False,
 
     The data goes to a file beside it first, which then gets the name at once, so what interrupts the writing (a full
     disk, Ctrl-C) leaves nothing behind and nobody sees half of it. ``folder`` is a descriptor of the folder (from
-    ``folder_for``), which then counts instead of the path to it.
+    ``folder_for``), which then counts instead of the path to it; what has the name in the end is the file written here.
 
     Raises:
         FileExistsError: there is something of that name, be it a link that leads nowhere (never with ``replace``).
@@ -53,19 +53,35 @@ def write_new(path: Path, data: bytes, mode: int = 0o600, replace: bool = False,
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     beside = name.with_name(f".{name.name[:100]}.{secrets.token_hex(6)}")
     try:
-        _write(beside, data, mode, folder)
-        if replace:
-            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-            return
-        try:
-            os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except (OSError, NotImplementedError) as error:
-            if isinstance(error, FileExistsError) or getattr(error, "errno", errno.ENOSYS) not in _NO_LINKS:
-                raise
-            _write_in_place(name, data, mode, folder)
+        with contextlib.ExitStack() as kept:
+            written = _write(beside, data, mode, folder)
+            if folder is None:
+                os.close(written)
+            else:  # open, so that no other file gets its number
+                kept.callback(os.close, written)
+            if replace:
+                os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            else:
+                try:
+                    os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+                except (OSError, NotImplementedError) as error:
+                    if isinstance(error, FileExistsError) or getattr(error, "errno", errno.ENOSYS) not in _NO_LINKS:
+                        raise
+                    _write_in_place(name, data, mode, folder)
+                    return
+            if folder is not None and not _is_it(written, name, folder):
+                raise OSError(errno.ESTALE, "another file was put in its place", str(path))
     finally:
         with contextlib.suppress(OSError):
             os.unlink(beside, dir_fd=folder)
+
+
+def _is_it(descriptor: int, name: Path, folder: int) -> bool:
+    """Whether a name stands for the open file: who owns the folder may have exchanged what was to get the name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(name, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def _stands(name: Path, folder: int | None) -> bool:
@@ -76,7 +92,8 @@ def _stands(name: Path, folder: int | None) -> bool:
     return True
 
 
-def _write(path: Path, data: bytes, mode: int, folder: int | None) -> None:
+def _write(path: Path, data: bytes, mode: int, folder: int | None) -> int:
+    """Write a new file, and return its descriptor."""
     descriptor = os.open(path, _FLAGS, 0o600, dir_fd=folder)
     try:
         if mode != 0o600:
@@ -85,13 +102,15 @@ def _write(path: Path, data: bytes, mode: int, folder: int | None) -> None:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
-    finally:
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _write_in_place(path: Path, data: bytes, mode: int, folder: int | None) -> None:
     try:
-        _write(path, data, mode, folder)
+        os.close(_write(path, data, mode, folder))
     except FileExistsError:
         raise
     except BaseException:
