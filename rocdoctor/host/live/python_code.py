@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
+from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.host.live.trust import mounted_in
 from rocdoctor.host.live.trusted_content import doubtful_below, doubtful_in, entries, looks_weak
 
@@ -27,6 +28,7 @@ _LIBRARY = ("lib*/python3*", "lib*/python3*/lib-dynload")
 _PACKAGES = ("lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
 # Of the standard library what no package imports: tests and programs, thousands of files.
 _PROGRAMS = ("lib*/python3*/test", "lib*/python3*/idlelib", "lib*/python3*/turtledemo")
+_MOST_BYTES = 1 << 20  # of a pyvenv.cfg, a .pth file, a finder: they have some lines, the longest some kilobytes
 # Two thirds of torch's files are headers, a third of a large environment types and manuals: no import runs them.
 _NOT_IMPORTED = (".h", ".hpp", ".cuh", ".inl", ".pyi", ".rst", ".md", ".html")
 
@@ -62,10 +64,9 @@ def _named_folders(folder: str) -> list[str]:
     """The folders that the .pth files of a folder add to the search path; they may be named relative to it."""
     found: list[str] = []
     for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
-        with contextlib.suppress(OSError):
-            lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-            plain = [line.rstrip() for line in lines if not line.startswith(("#", "import ", "import\t"))]
-            found += [os.path.join(folder, line) for line in plain if line and "\0" not in line]
+        lines = _text(path).splitlines()
+        plain = [line.rstrip() for line in lines if not line.startswith(("#", "import ", "import\t"))]
+        found += [os.path.join(folder, line) for line in plain if line and "\0" not in line]
     return found
 
 
@@ -73,8 +74,9 @@ def _mapped_by_finders(folder: str) -> list[str]:
     """Where the finders of editable installs take packages from (setuptools writes their mapping into them)."""
     found: list[str] = []
     for path in glob.glob(f"{glob.escape(folder)}/__editable__*finder.py"):
-        with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
-            tree = ast.parse(Path(path).read_text(encoding="utf-8", errors="replace"))
+        text = _text(path)
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+            tree = ast.parse(text)
             for node in tree.body:
                 value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
                 texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)] if value else []
@@ -86,13 +88,24 @@ def _run_at_start(folder: str) -> list[str]:
     """The packages that the .pth files of a folder import: their code runs at every start."""
     found: list[str] = []
     for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
-        with contextlib.suppress(OSError):
-            text = Path(path).read_text(encoding="utf-8", errors="replace")
-            named = re.findall(r"(?:^|[;\s])import[ \t]+(\w[\w., \t]*)", text)
-            named += re.findall(r"(?:^|[;\s])from[ \t]+(\w+)", text) + re.findall(r"__import__\(['\"](\w+)", text)
-            names = [one.strip().partition(".")[0] for some in named for one in some.split(",")]
-            found += [os.path.join(folder, one) for one in names if one]
+        text = _text(path)
+        named = re.findall(r"(?:^|[;\s])import[ \t]+(\w[\w., \t]*)", text)
+        named += re.findall(r"(?:^|[;\s])from[ \t]+(\w+)", text) + re.findall(r"__import__\(['\"](\w+)", text)
+        names = [one.strip().partition(".")[0] for some in named for one in some.split(",")]
+        found += [os.path.join(folder, one) for one in names if one]
     return found
+
+
+def _text(path: str) -> str:
+    """A small file of an interpreter; "" where there is none, or none that Python could read either.
+
+    Raises OSError for what can be read without end, waits, or is longer than any such file: whoever owns the
+    environment chooses what stands there, and how much of it.
+    """
+    try:
+        return read_regular(Path(path), _MOST_BYTES).decode("utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+        return ""
 
 
 # Folders of the standard library that neither the start nor the probe imports; packages of others are judged apart.
@@ -161,10 +174,8 @@ def _environment(path: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     beside = os.path.dirname(path)
     for folder in (beside, os.path.dirname(beside)):
-        with contextlib.suppress(OSError):
-            lines = Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
-            pairs = (line.partition("=") for line in lines)
-            found += [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+        pairs = (line.partition("=") for line in _text(os.path.join(folder, "pyvenv.cfg")).splitlines())
+        found += [(name.strip().lower(), value.strip()) for name, _, value in pairs]
     return found
 
 

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 JOB = "/proc/job"
 STATUS = f"read {JOB}/status"
+# The kernel passes 6 MiB of arguments and variables at most (bprm_stack_limits of fs/exec.c); of a command the first
+# word counts here.
+_MAX_ENVIRONMENT_BYTES, _MAX_WORD_BYTES, _PIECE_BYTES = 8 << 20, 64 << 10, 256 << 10
+_MAX_PYTHONS = 32  # of the descendants that seem to be one
+_MAX_VARIABLES, _MAX_FOLDERS = 65_536, 1000  # of an environment, and of its PATH
 # Between two looks at threads that seem to hang.
 PAUSE_S = 1.0
 _PYTHON = regex(r"(?:python|pypy)[\d.]*[a-z]?\Z")
@@ -106,11 +111,21 @@ def _looked_at(pid: int, uid: int) -> tuple[dict[str, str] | None, str | None, s
 def _environment(pid: int) -> dict[str, str] | None:
     """The environment as the process was started with; None where this user may not read it."""
     try:
-        data = Path(f"/proc/{pid}/environ").read_bytes()
+        data = _memory(pid, "environ", _MAX_ENVIRONMENT_BYTES)
     except OSError:
         return None
-    pairs = [entry.partition("=") for entry in os.fsdecode(data).split("\0") if "=" in entry[1:]]
+    entries = os.fsdecode(data).split("\0", _MAX_VARIABLES)[:_MAX_VARIABLES]
+    pairs = [entry.partition("=") for entry in entries if "=" in entry[1:]]
     return {name: value for name, _, value in reversed(pairs)}  # of a name given twice the first counts
+
+
+def _memory(pid: int, name: str, most_bytes: int) -> bytes:
+    """The begin of a file of /proc that is read from a process's memory: prctl(2) lets it say where that is."""
+    with open(f"/proc/{pid}/{name}", "rb", 0) as stream:
+        pieces = bytearray()
+        while len(pieces) < most_bytes and (piece := stream.read(min(_PIECE_BYTES, most_bytes - len(pieces)))):
+            pieces += piece
+        return bytes(pieces)
 
 
 def _started(pid: int) -> str:
@@ -132,8 +147,15 @@ def _interpreter(pid: int, uid: int, environment: dict[str, str] | None) -> tupl
     """The Python of the process, or of the first of its descendants that has one."""
     every = stat_lines()
     own = [pid, *(number for number in family(pid, every) if number != pid and _descends(number, pid, every))]
+    pythons = 0
     for number in own:
-        path = _python_of(number, environment if number == pid else _environment(number))
+        program = _program_of(number)
+        if program is None:
+            continue
+        pythons += 1
+        if pythons > _MAX_PYTHONS:
+            break
+        path = _as_called(number, program, environment if number == pid else _environment(number))
         if path is None:
             continue
         if os.geteuid() == 0 and uid != 0:
@@ -154,21 +176,25 @@ def _descends(number: int, pid: int, every: dict[int, tuple[int, str]]) -> bool:
     return False
 
 
-def _python_of(pid: int, environment: dict[str, str] | None) -> str | None:
+def _program_of(pid: int) -> str | None:
+    """The file that a process runs, where it has the name of a Python."""
+    program = os.path.realpath(f"/proc/{pid}/exe")
+    return program if _PYTHON.match(os.path.basename(program).removesuffix(" (deleted)")) else None
+
+
+def _as_called(pid: int, program: str, environment: dict[str, str] | None) -> str | None:
     """The interpreter as it was called: the path of a virtual environment, which its program file does not show."""
     try:
-        program = os.path.realpath(f"/proc/{pid}/exe")
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        words = _memory(pid, "cmdline", _MAX_WORD_BYTES).split(b"\0", 1)
         folder = os.readlink(f"/proc/{pid}/cwd")
     except OSError:
-        return None
-    if not _PYTHON.match(os.path.basename(program).removesuffix(" (deleted)")):
         return None
     called = os.fsdecode(words[0])
     variables = environment or {}
     candidates = [os.path.join(folder, called)] if "/" in called else []
     if called and not candidates:
-        candidates += [os.path.join(one, called) for one in variables.get("PATH", "").split(os.pathsep) if one]
+        folders = variables.get("PATH", "").split(os.pathsep, _MAX_FOLDERS)[:_MAX_FOLDERS]
+        candidates += [os.path.join(one, called) for one in folders if one]
     candidates += [os.path.join(variables[name], "bin", "python") for name in _PREFIXES if variables.get(name)]
     for path in [*candidates, program]:
         if os.path.isabs(path) and os.path.realpath(path) == program and os.access(path, os.X_OK):
@@ -238,7 +264,8 @@ class JobHost:
         if not answer.ok:
             return answer
         if question == f"read {JOB}/environ":
-            return replace(answer, data=as_lines(answer.data))
+            whole = len(answer.data) <= _MAX_ENVIRONMENT_BYTES and answer.data.count(b"\0") <= _MAX_VARIABLES
+            return replace(answer, data=as_lines(answer.data), truncated=answer.truncated or not whole)
         if question == f"read {JOB}/cmdline":
             return replace(answer, data=as_command(answer.data))
         if verb == "list":
@@ -273,9 +300,10 @@ class JobHost:
 
 
 def as_lines(data: bytes) -> bytes:
-    """NUL-separated variables as lines, in the form of the question ``env``."""
-    entries = [entry.replace(b"\\", b"\\\\").replace(b"\n", b"\\n") for entry in data.split(b"\0")]
-    return b"\n".join(entry for entry in entries if b"=" in entry)
+    """NUL-separated variables as lines, in the form of the question ``env``; no more than a process is started with."""
+    entries = data[:_MAX_ENVIRONMENT_BYTES].split(b"\0", _MAX_VARIABLES)[:_MAX_VARIABLES]
+    lines = [entry.replace(b"\\", b"\\\\").replace(b"\n", b"\\n") for entry in entries if b"=" in entry]
+    return b"\n".join(lines)
 
 
 def as_command(data: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -224,3 +225,38 @@ def test_nul_separated_texts_become_lines() -> None:
     assert as_lines(b"A=1\0B=x\ny\\z\0junk\0") == b"A=1\nB=x\\ny\\\\z"
     assert as_lines(b"") == b""
     assert as_command(b"python\0-c\0a\nb\0") == b"python -c 'a b'"
+
+
+# The map of its memory that prctl(2) takes (PR_SET_MM_MAP): no right is needed to say that the environment lies in half
+# a gigabyte of zeros, and the command too.
+_HUGE = """
+import ctypes, mmap, sys, time
+size = 512 << 20
+memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+stat = open("/proc/self/stat").read().rpartition(")")[2].split()
+field = lambda number: int(stat[number - 3])
+class Map(ctypes.Structure):
+    _fields_ = [("places", ctypes.c_uint64 * 11), ("auxv", ctypes.c_uint64), ("rest", ctypes.c_uint32 * 2)]
+libc = ctypes.CDLL(None, use_errno=True)
+libc.sbrk.restype = ctypes.c_void_p
+places = [field(26), field(27), field(45), field(46), field(47), libc.sbrk(0), field(28), at, at + size, at, at + size]
+told = Map((ctypes.c_uint64 * 11)(*places), 0, (ctypes.c_uint32 * 2)(0, 0xFFFFFFFF))
+done = libc.prctl(35, ctypes.c_ulong(14), ctypes.byref(told), ctypes.c_ulong(ctypes.sizeof(told)), ctypes.c_ulong(0))
+print("up" if done == 0 else "refused", flush=True)
+time.sleep(120)
+"""
+
+
+def test_a_job_that_has_more_variables_than_memory_is_read_to_a_bound(start: Start) -> None:
+    child = start(_HUGE)
+    if _line(child) != "up":
+        pytest.skip("this kernel lets no process say where its environment lies")
+    tracemalloc.start()
+    job = find_job(child.pid)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert job.hangs is False
+    assert job.environment == {}
+    assert peak < 64 << 20
+    assert len(as_lines(b"A=1\0" * 5_000_000).splitlines()) == 65_536
