@@ -30,6 +30,7 @@ from tests.host.masking import (
     site_lines,
     system_controls,
     telling_words,
+    tracker_lines,
 )
 
 # Per list of lines (those that belong together are a block): what each hides.
@@ -44,6 +45,7 @@ HIDDEN = {
     "further": further_lines.LINES,
     "sites": site_lines.LINES,
     "recount": recount_lines.LINES,
+    "trackers": tracker_lines.LINES,
 }
 BLOCKS = {
     "blocks of secrets": secret_lines.BLOCKS,
@@ -63,6 +65,7 @@ CONTROLS = {
     "beside": beside_controls.LINES,
     "system": system_controls.LINES,
     "recount": recount_lines.CONTROLS,
+    "trackers": tracker_lines.CONTROLS,
 }
 CONTROL_BLOCKS = {
     "blocks": control_lines.BLOCKS,
