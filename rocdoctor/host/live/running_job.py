@@ -34,6 +34,8 @@ STATUS = f"read {JOB}/status"
 _MAX_ENVIRONMENT_BYTES, _MAX_WORD_BYTES, _PIECE_BYTES = 8 << 20, 64 << 10, 256 << 10
 _MAX_PYTHONS = 32  # of the descendants that seem to be one
 _MAX_VARIABLES, _MAX_FOLDERS = 65_536, 1000  # of an environment, and of its PATH
+# For the open files of a job's processes together: each may have hundreds of thousands.
+_ALL_WALKS_S = 3.0
 # Between two looks at threads that seem to hang.
 PAUSE_S = 1.0
 _PYTHON = regex(r"(?:python|pypy)[\d.]*[a-z]?\Z")
@@ -178,7 +180,10 @@ def _descends(number: int, pid: int, every: dict[int, tuple[int, str]]) -> bool:
 
 def _program_of(pid: int) -> str | None:
     """The file that a process runs, where it has the name of a Python."""
-    program = os.path.realpath(f"/proc/{pid}/exe")
+    try:
+        program = os.path.realpath(f"/proc/{pid}/exe")
+    except OSError:  # it has ended meanwhile
+        return None
     return program if _PYTHON.match(os.path.basename(program).removesuffix(" (deleted)")) else None
 
 
@@ -239,6 +244,7 @@ class JobHost:
         self.job = job
         self.python_chosen = python_chosen
         self.origin = inner.origin
+        self._walked_s = 0.0  # over the open files of its other processes
 
     def available(self) -> tuple[str, ...]:
         return (STATUS,)
@@ -257,8 +263,12 @@ class JobHost:
             return self._open(question)
         if question.endswith(" again"):
             time.sleep(PAUSE_S)
-        translated = self._translated(question)
+        walks = verb == "held" and question != f"held {JOB}"
+        if walks and self._walked_s > _ALL_WALKS_S:
+            return Answer(question, "timeout", note=f"{_ALL_WALKS_S:g}s for all processes of the job", seconds=0.0)
+        translated, began = self._translated(question), time.monotonic()
         answer = replace(self.inner.ask(translated), question=question)
+        self._walked_s += time.monotonic() - began if walks else 0.0
         if answer.data and translated != question and self.job.started and _started(self.job.pid) != self.job.started:
             return Answer(question, "absent")  # it has ended, and its number may be another's
         if not answer.ok:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +14,10 @@ import pytest
 
 from rocdoctor.cli.main import run
 from rocdoctor.collect import collect
-from rocdoctor.host.base import Host
+from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import CaptureHost, parse, write
 from rocdoctor.host.live import live_host as live
-from rocdoctor.host.live import processes
+from rocdoctor.host.live import processes, running_job
 from rocdoctor.host.live.running_job import JobError, as_command, as_lines, find_job
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.model.evidence import Known
@@ -260,3 +261,36 @@ def test_a_job_that_has_more_variables_than_memory_is_read_to_a_bound(start: Sta
     assert job.environment == {}
     assert peak < 64 << 20
     assert len(as_lines(b"A=1\0" * 5_000_000).splitlines()) == 65_536
+
+
+def test_the_open_files_of_all_processes_of_a_job_take_the_time_of_a_few(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each process may have hundreds of thousands, and a job hundreds of processes."""
+    child = start(_RANKS, RANK="0")
+    assert _line(child).startswith("up")
+    clock = [0.0]
+
+    def ask(host: live.LiveHost, question: str) -> Answer:
+        clock[0] += 1.0
+        return Answer(question, "ok")
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(live.LiveHost, "ask", ask)
+    host = running_job.JobHost(live.LiveHost(5.0), find_job(child.pid))
+    assert host.ask("held /proc/job").status == "ok"
+    said = [host.ask(f"held /proc/{number}").status for number in range(1, 60)]
+    assert said == ["ok"] * 4 + ["timeout"] * 55
+    assert host.ask("held /proc/job").status == "ok"
+
+
+def test_a_process_that_ends_while_it_is_looked_at_is_no_error(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between a look at the link to its program and the reading of it."""
+    child = start(_SLEEP)
+    assert _line(child) == "up"
+
+    def gone(path: str, **_: object) -> str:
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    monkeypatch.setattr(os.path, "realpath", gone)
+    assert find_job(child.pid).python is None
