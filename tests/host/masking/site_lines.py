@@ -217,6 +217,10 @@ _STARTERS = (
 )
 
 LINES: tuple[tuple[str, str], ...] = (
+    ("BOOT_IMAGE=/vmlinuz ro ip=10.1.2.3::10.1.2.1:255.255.255.0:zeusbox:eth0:off", "zeusbox"),
+    ("BOOT_IMAGE=/vmlinuz ro systemd.hostname=zeusbox quiet", "zeusbox"),
+    ("systemd[1]: Set hostname to <zeusbox>.", "zeusbox"),
+    ("/run/user/1001/gvfs/smb-share:server=zeusbox,share=data", "zeusbox"),
     *((one.replace("{}", "weissrack7-n031"), "weissrack7-n031") for one in _AGENTS),
     *((one.replace("{}", secret), secret) for one, secret in _STARTERS),
     *((one.replace("{}", U), U) for one in _USERS),
