@@ -52,7 +52,7 @@ def _judge(machine: Machine, message: Message) -> Finding | None:
     path = str(message.values.get("path", "")).replace("\\", "/")
     foreign = not path or "-packages/" in path or f"/{package}/" in path
     move = _holding(machine, api_move(module, name))
-    if not foreign or (move is None and message.kind == "python-module-absent"):
+    if not foreign or (move is None and message.kind == "python-module-absent" and not _submodule(module, importer)):
         return None  # a file of the writer's own has that name, or a package is not installed
     if move is None and package not in api_packages() and package not in _NEIGHBOURS and "-packages/" not in path:
         return None
@@ -69,6 +69,13 @@ def _judge(machine: Machine, message: Message) -> Finding | None:
         fix=_fix(pip, who, move),
         confidence=confidence,
     )
+
+
+def _submodule(module: str, importer: str) -> bool:
+    """Another package imports it below one that is installed: Python names the package alone where that is absent."""
+    package, _, below = module.partition(".")
+    known = package in api_packages() or package in _NEIGHBOURS
+    return bool(known and importer not in ("", package) and below and not any(one[0] == "_" for one in below.split(".")))
 
 
 def _installed(machine: Machine, pip: str) -> str:
