@@ -65,6 +65,8 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
         return _amd(machine, messages, targets)
     if levels:
         return _nvidia(machine, messages, levels[0])
+    if any("hip" in f"{one.text} {one.values.get('text', '')}".lower() for one in messages):
+        return _unknown_amd(messages)
     return error(
         "A library was asked to run a kernel and holds no code for the architecture of this GPU.",
         evidence=shown(messages),
@@ -72,6 +74,22 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
             "Compare the architecture of the GPU with torch.cuda.get_arch_list() and install a build that names it "
             "(a newer wheel, or a build from source with the target named); an extension must be rebuilt for it too",
             command='python3 -c "import torch; print(torch.__version__, torch.cuda.get_arch_list())"',
+        ),
+        confidence="likely",
+        explains=_EXPLAINS,
+    )
+
+
+def _unknown_amd(messages: tuple[Message, ...]) -> Finding:
+    """HIP says it, and nothing tells which card it is."""
+    return error(
+        "A library was asked by HIP to run a kernel and holds no code for the target (gfx) of this AMD GPU.",
+        evidence=shown(messages),
+        fix=Fix(
+            "Look up the target of the card and compare it with torch.cuda.get_arch_list(), then install a build that "
+            "names it (a newer ROCm, AMD's multi-architecture wheels). Cards of RDNA 2 (gfx1031 to gfx1036) run the "
+            "code for gfx1030 with HSA_OVERRIDE_GFX_VERSION=10.3.0; nobody supports that",
+            command="rocminfo | grep gfx",
         ),
         confidence="likely",
         explains=_EXPLAINS,

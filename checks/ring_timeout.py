@@ -33,6 +33,12 @@ from rocdoctor.model.subject import Subject
 _KINDS = ("gpu-ring-timeout", "gpu-ring-soft-recovered")
 _OFTEN = 3
 _ONE_PROGRAM = Fix("Find out whether one program alone causes it, and run that one under a debugger", safety="safe")
+_LONG_JOB = Fix(
+    "Find out whether one program alone causes it. If it computes with Vulkan or OpenCL of Mesa, its jobs may only be "
+    "longer than amdgpu.lockup_timeout allows (2 s in new kernels): make them smaller (llama.cpp: -ub) or raise that limit",
+    command="cat /sys/module/amdgpu/parameters/lockup_timeout",
+    safety="safe",
+)
 _MACHINE = Fix(
     "Set clocks and power to their defaults, check the power cables, update driver and firmware; then try the card "
     "elsewhere",
@@ -82,7 +88,7 @@ def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> F
     return warning(
         f"A {words} occurred {when}: a job on this GPU hung, most often by a fault of its program.",
         evidence=evidence,
-        fix=_ONE_PROGRAM,
+        fix=_LONG_JOB if rings and all(one.startswith("comp") for one in rings) else _ONE_PROGRAM,
         subject=device,
         cause="not-environment",
         confidence="possible",

@@ -40,7 +40,10 @@ def test_an_integrated_gpu_beside_a_supported_card_is_the_cause() -> None:
 
 
 def test_without_gpus_it_says_what_to_compare() -> None:
-    assert "get_arch_list" in words_of(finding_of(CHECK, HIP))
+    said = words_of(finding_of(CHECK, HIP))
+    assert "get_arch_list" in said and "rocminfo" in said and "HSA_OVERRIDE_GFX_VERSION=10.3.0" in said
+    cuda = words_of(finding_of(CHECK, "CUDA error: no kernel image is available for execution on the device"))
+    assert "get_arch_list" in cuda and "HSA_OVERRIDE" not in cuda
 
 
 def test_nothing_was_said() -> None:

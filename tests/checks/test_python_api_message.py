@@ -67,6 +67,21 @@ def test_two_packages_that_no_row_knows() -> None:
     assert found is not None and found.severity == "warning" and "verl and vllm" in found.message
 
 
+def test_a_module_below_an_installed_package() -> None:
+    """Python names the package alone where that is absent, so this one is there and of another release."""
+    frame = f'  File "{PACKAGES}/unsloth/__init__.py", line 62, in <module>\n    from triton.common.build import x\n'
+    found = finding_of(CHECK, frame + "ModuleNotFoundError: No module named 'triton.common'")
+    assert found is not None and found.cause == "python-package-mismatch" and "unsloth and triton" in found.message
+    own = '  File "/home/u/train.py", line 3, in <module>\n    from triton.common.build import x\n'
+    for text in (
+        own + "ModuleNotFoundError: No module named 'triton.common'",
+        frame + "ModuleNotFoundError: No module named 'triton._C'",  # a build that is not complete
+        frame + "ModuleNotFoundError: No module named 'somebody.common'",
+        frame + "ModuleNotFoundError: No module named 'unsloth.common'",
+    ):
+        assert finding_of(CHECK, text) is None, text
+
+
 def test_no_matter_of_two_releases() -> None:
     circular = "partially initialized module 'torch' (most likely due to a circular import) (/home/u/torch.py)"
     frame = f'File "{PACKAGES}/vllm/a.py", line 3, in <module> from vllm.b import c '

@@ -26,6 +26,14 @@ def test_one_timeout_warns_and_does_not_name_the_program() -> None:
     assert "python3" not in verdict.finding.message
 
 
+def test_a_long_job_on_a_compute_ring_may_need_more_time() -> None:
+    """Queues of ROCm have no ring timeout: who is reset on a compute ring computes with Vulkan or Mesa."""
+    for ring, asked in (("comp_1.1.0", True), ("gfx_0.0.0", False)):
+        (verdict,) = judge(NAME, of(hang(ring=ring)))
+        assert verdict.finding is not None and verdict.finding.fix is not None
+        assert ("lockup_timeout" in verdict.finding.fix.text) is asked
+
+
 def test_one_program_again_and_again_stays_a_warning() -> None:
     assert severities(judge(NAME, of(hang(), hang(), hang(), hang()))) == ["warning"]
 
