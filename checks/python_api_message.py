@@ -75,7 +75,8 @@ def _submodule(module: str, importer: str) -> bool:
     """Another package imports it below one that is installed: Python names the package alone where that is absent."""
     package, _, below = module.partition(".")
     known = package in api_packages() or package in _NEIGHBOURS
-    return bool(known and importer not in ("", package) and below and not any(one[0] == "_" for one in below.split(".")))
+    public = all(one[:1] not in ("", "_") for one in below.split("."))
+    return known and importer not in ("", package) and public
 
 
 def _installed(machine: Machine, pip: str) -> str:

@@ -35,7 +35,8 @@ _OFTEN = 3
 _ONE_PROGRAM = Fix("Find out whether one program alone causes it, and run that one under a debugger", safety="safe")
 _LONG_JOB = Fix(
     "Find out whether one program alone causes it. If it computes with Vulkan or OpenCL of Mesa, its jobs may only be "
-    "longer than amdgpu.lockup_timeout allows (2 s in new kernels): make them smaller (llama.cpp: -ub) or raise that limit",
+    "longer than amdgpu.lockup_timeout allows (2 s in new kernels): make them smaller (llama.cpp: -ub) or raise that "
+    "limit",
     command="cat /sys/module/amdgpu/parameters/lockup_timeout",
     safety="safe",
 )

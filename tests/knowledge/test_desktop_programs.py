@@ -38,7 +38,7 @@ def test_on_linux_it_is_the_device_file() -> None:
     assert _first("Radeon RX 7600\n** Platform: Linux\nRuntimeError: No HIP GPUs are available") == "device-permission"
 
 
-LOST = "terminate called after throwing an instance of 'vk::DeviceLostError'\n  what():  vk::Queue::submit: ErrorDeviceLost"
+LOST = "what():  vk::Queue::submit: ErrorDeviceLost"
 
 
 def test_a_lost_vulkan_device_blames_no_card_where_a_release_brought_it() -> None:
@@ -78,7 +78,8 @@ def test_a_library_of_cuda_or_its_driver() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "cause"), [("0xc0000135", "missing-shared-library"), ("0xc0000139", "driver-too-old"), ("0xc0000005", "")]
+    ("status", "cause"),
+    [("0xc0000135", "missing-shared-library"), ("0xc0000139", "driver-too-old"), ("0xc0000005", "")],
 )
 def test_exit_statuses_of_windows(status: str, cause: str) -> None:
     found = finding_of(KNOWN, f"Error: llama runner process has terminated: exit status {status}")
