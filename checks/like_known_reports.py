@@ -29,11 +29,17 @@ from rocdoctor.model.subject import MACHINE
 
 # A name that a Python module does not have: a matter of its code or release, whatever other words stand beside it.
 _OF_CODE = ("python-name-absent", "python-attribute-absent")
+# Driver, device files and card serve another program: what the words of others resemble is not what is left.
+_OTHERS_WORK = ("said-others-work-on-gpu",)
 
 
 def when_it_reads_like_others(machine: Machine) -> Subjects[tuple[Applied, ...]]:
     """The machine, when its text is a report that no symptom explains and that is like others."""
-    surer = remaining(machine) is not None or told_causes(machine) or said(machine, NO_REPORT, MENDED, *_OF_CODE)
+    surer = (
+        remaining(machine) is not None
+        or told_causes(machine)
+        or said(machine, NO_REPORT, MENDED, *_OF_CODE, *_OTHERS_WORK)
+    )
     found = resembling(machine) if machine.told.words and not surer else ()
     return [Selected(MACHINE, found)] if found else NotApplicable("no report that is like others in this evidence")
 
