@@ -20,6 +20,7 @@ from rocdoctor.judging.check import Fix, Outcome, check, error
 from rocdoctor.model.facts import Machine
 
 _KINDS = ("gpu-memory-error", "gpu-lost")
+_SUPPLY = ("supply-of-box-told", "weak-power-supply-told")
 
 
 @check(when_said(*_KINDS), cause="gpu-hardware-fault")
@@ -33,6 +34,7 @@ def gpu_memory_error_message(machine: Machine) -> Outcome:
         text = f"{card} reported an {what}: a hardware fault of that GPU's memory or link, not of the program."
     else:
         text = f"{card} no longer answers the driver ({what}): its hardware, power or PCIe connection failed."
+    supply = not memory and bool(said(machine, *_SUPPLY))  # the writer has found why the card leaves the bus
     amd = vendors(machine) == {"amd"}
     node = (
         " On a cluster drain the node (sbatch --exclude=NODE until then) and tell the administrators."
@@ -50,6 +52,6 @@ def gpu_memory_error_message(machine: Machine) -> Outcome:
             else "nvidia-smi -q -d ECC,ROW_REMAPPER; sudo dmesg | grep -i xid",
             verify="# run the same job on another GPU",
         ),
-        confidence="certain" if memory else "likely",
-        explains=("thermal-or-power-limit",),
+        confidence="certain" if memory else "possible" if supply else "likely",
+        explains=() if supply else ("thermal-or-power-limit",),
     )

@@ -6,7 +6,9 @@ Why
 
 Fix
   Add the user to the group that owns the node and log in again. For a container pass the host's numeric group id with
-  --group-add. On shared machines ask the administrator.
+  --group-add. On shared machines ask the administrator. The nodes of NVIDIA are open to everyone unless an option
+  of the module says otherwise; in a container of podman it is mostly SELinux's label that keeps them away,
+  as in containers/ramalama#619.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
@@ -15,10 +17,12 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rocdoctor.insight.texts.pasted import first_value, in_container, in_wsl, said, shown, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
 from rocdoctor.model.evidence import value_or
-from rocdoctor.model.facts import Machine
+from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.shell_command import shell
 
 _KIND, _ROOT = "kfd-permission", "works-as-root"
@@ -40,47 +44,17 @@ def kfd_permission_message(machine: Machine) -> Outcome:
     stated = next((one for one in machine.nodes if one.path == node), None)
     group = (value_or(stated.group, None) if stated is not None else None) or first_value(messages, "group", "group2")
     nvidia = "nvidia" in node
-    group = group or ("the owner's" if nvidia else "render")
+    group = group or ("" if nvidia else "render")
     denied = next((word for one in messages if (word := str(one.values.get("why", "")))), "Permission denied")
     if denied == "Operation not permitted" or in_container(machine):
-        own = (
-            "the device cgroup of the container refuses it"
-            if denied == "Operation not permitted"
-            else (
-                f"the user inside the container is not in the host's {group} group, which owns it (the name inside "
-                f"the image "
-                "may have another number)"
-            )
-        )
-        how = (
-            "Pass the NVIDIA devices with --gpus all (nvidia-container-toolkit)"
-            if nvidia
-            else "Start the container with --device=/dev/kfd --device=/dev/dri and the host's numeric id of the group "
-            "render: --group-add $(getent group render | cut -d: -f3), or for rootless podman --group-add keep-groups"
-        )
-        return error(
-            f"The process in the container may not open {node}: {own}.",
-            evidence=shown(messages),
-            fix=Fix(
-                how,
-                ""
-                if nvidia
-                else "docker run --device=/dev/kfd --device=/dev/dri --group-add "
-                "$(getent group render | cut -d: -f3) ...",
-                "safe",
-                verify=shell("ls -ln {node:path}; id", node=node),
-            ),
-            cause="container-device-access",
-            confidence="likely",
-            explains=("device-permission", "device-node-denied", "hip-sees-no-gpu"),
-        )
+        return _in_container(messages, node, denied, group)
     return error(
-        f"This user may not open {node}: it is not in the {group} group (older systems: video) that owns the node.",
+        f"This user may not open {node}: it is not in the group that owns the node"
+        + (f" ({group}, on older systems video)." if not nvidia else f" ({group})." if group else "."),
         evidence=shown(messages),
         fix=Fix(
-            f"Add the user to the {group} group (with video, where /dev/dri asks for it) and log in again "
-            f"completely; do "
-            "not make the node writable for everyone",
+            f"Add the user to the group {group or 'of the node'} (with video, where /dev/dri asks for it) and log in "
+            "again completely; do not make the node writable for everyone",
             command="" if nvidia else "sudo usermod -aG render,video $USER",
             joins=() if nvidia else ("render", "video"),
             safety="safe",
@@ -89,4 +63,37 @@ def kfd_permission_message(machine: Machine) -> Outcome:
         ),
         confidence="likely" if in_wsl(machine) or messages[0].kind != _KIND else "certain",
         explains=("hip-sees-no-gpu",),
+    )
+
+
+def _in_container(messages: Sequence[Message], node: str, denied: str, group: str) -> Outcome:
+    nvidia = "nvidia" in node
+    if denied == "Operation not permitted":
+        own = "the device cgroup of the container refuses it"
+    elif nvidia:
+        own = (
+            "SELinux's label of the container keeps it away (podman on Fedora, RHEL and their like), the device cgroup "
+            "does, or its mode was changed"
+        )
+    else:
+        own = (
+            f"the user inside the container is not in the host's {group} group, which owns it (the name inside the "
+            "image may have another number)"
+        )
+    how = (
+        "Pass the NVIDIA devices with --gpus all (podman: --device nvidia.com/gpu=all); where SELinux is enforcing add "
+        "--security-opt=label=disable, or setsebool -P container_use_devices=true; rootless: no-cgroups = true in "
+        "/etc/nvidia-container-runtime/config.toml"
+        if nvidia
+        else "Start the container with --device=/dev/kfd --device=/dev/dri and the host's numeric id of the group "
+        "render: --group-add $(getent group render | cut -d: -f3), or for rootless podman --group-add keep-groups"
+    )
+    passed = "docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) ..."
+    return error(
+        f"The process in the container may not open {node}: {own}.",
+        evidence=shown(messages),
+        fix=Fix(how, "" if nvidia else passed, "safe", verify=shell("ls -ln {node:path}; id", node=node)),
+        cause="container-device-access",
+        confidence="likely",
+        explains=("device-permission", "device-node-denied", "hip-sees-no-gpu"),
     )

@@ -27,3 +27,11 @@ def test_a_lost_gpu_with_its_address() -> None:
 def test_correctable_counts_are_silent() -> None:
     text = "ECC Errors\n  Volatile SRAM Correctable : 0\n  Volatile DRAM Uncorrectable : 0"
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+def test_a_supply_that_the_writer_has_found_comes_first() -> None:
+    lost = "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\nGPU is lost. Reboot the system to recover\n"
+    found = finding_of(CHECK, lost + "The supply of the box is too weak.")
+    assert found is not None and (found.confidence, found.explains) == ("possible", ())
+    found = finding_of(CHECK, lost + "A new PSU did not help.")
+    assert found is not None and (found.confidence, found.explains) == ("likely", ("thermal-or-power-limit",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit import amd_gpu, judge, states
+from tests.kit import amd_gpu, judge, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 
 CHECK = "kfd-permission-message"
@@ -44,3 +44,17 @@ def test_the_same_tool_fails_for_the_user_and_lists_the_gpu_for_root() -> None:
     assert found is not None
     assert (found.cause, found.confidence) == ("device-permission", "likely")
     assert finding_of(CHECK, listed, amd_gpu()) is None
+
+
+def test_the_devices_of_nvidia_in_a_container() -> None:
+    text = "$ podman run --device nvidia.com/gpu=all ubuntu nvidia-smi\n"
+    text += "Failed to initialize NVML: Insufficient Permissions"
+    found = finding_of(CHECK, text, nvidia_gpu())
+    assert found is not None and found.cause == "container-device-access"
+    assert "SELinux" in found.message and "label=disable" in words_of(found)
+
+
+def test_the_devices_of_nvidia_on_the_host() -> None:
+    found = finding_of(CHECK, "Failed to initialize NVML: Insufficient Permissions", nvidia_gpu())
+    assert found is not None and found.cause == "device-permission"
+    assert found.message.endswith("it is not in the group that owns the node.")

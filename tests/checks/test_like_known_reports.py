@@ -109,3 +109,9 @@ def test_a_name_that_a_module_lacks_is_a_matter_of_its_code() -> None:
     name = Message("python-name-absent", 3, "cannot import name")
     of = _machine({"podman": 1}, _TROUBLE, _DOMAIN, name)
     assert likely_causes(of) and states(judge("like-known-reports", of)) == ["not-applicable"]
+
+
+def test_what_works_beside_the_program_speaks_for_the_machine() -> None:
+    others = Message("said-others-work-on-gpu", 3, "works in other programs")
+    of = _machine({"podman": 1}, _TROUBLE, _DOMAIN, others)
+    assert likely_causes(of) and states(judge("like-known-reports", of)) == ["not-applicable"]
