@@ -34,6 +34,7 @@ _NEIGHBOURS = frozenset(
         *("apex", "lightning", "torchao", "torchdata", "gradio", "pydantic"),
     )
 )
+_IN_PARTS = frozenset(("apex", "megatron", "optimum"))  # some wheels or builds hold a part of their modules only
 
 
 @check(when_said(*_KINDS), cause="python-package-mismatch")
@@ -74,7 +75,7 @@ def _judge(machine: Machine, message: Message) -> Finding | None:
 def _submodule(module: str, importer: str) -> bool:
     """Another package imports it below one that is installed: Python names the package alone where that is absent."""
     package, _, below = module.partition(".")
-    known = package in api_packages() or package in _NEIGHBOURS
+    known = package in api_packages() or package in _NEIGHBOURS - _IN_PARTS
     public = all(one[:1] not in ("", "_") for one in below.split("."))
     return known and importer not in ("", package) and public
 

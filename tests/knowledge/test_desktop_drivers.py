@@ -60,6 +60,7 @@ def test_a_script_that_takes_the_cpu() -> None:
         "Failed to initialize NVML: Insufficient Permissions; label=disable does not help.",
         'RTX 4070: print("GPU is not available, using CPU.")',
         "GPU has fallen off the bus; a new PSU did not help.",
+        "@alex maybe your PSU is too weak? I had random reboots with a 650 W one.",
     ],
 )
 def test_what_only_looks_like_it(text: str) -> None:
