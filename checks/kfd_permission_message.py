@@ -71,10 +71,7 @@ def _in_container(messages: Sequence[Message], node: str, denied: str, group: st
     if denied == "Operation not permitted":
         own = "the device cgroup of the container refuses it"
     elif nvidia:
-        own = (
-            "SELinux's label of the container keeps it away (podman on Fedora, RHEL and their like), the device cgroup "
-            "does, or its mode was changed"
-        )
+        own = "the label or the device cgroup of the container keeps it away, or its mode was changed"
     else:
         own = (
             f"the user inside the container is not in the host's {group} group, which owns it (the name inside the "
