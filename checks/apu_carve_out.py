@@ -3,7 +3,7 @@
 Why
   The firmware reserves a part of main memory for an APU (the carve-out), which tools show as VRAM. Beyond it the
   GPU maps ordinary memory (GTT), up to a limit of the kernel's memory manager (ttm), by default half of main
-  memory. Programs that look at VRAM alone believe that there is little; ROCm on newer APUs uses GTT as well.
+  memory. Programs that only look at VRAM miss the rest; ROCm on newer APUs uses GTT as well.
 
 Fix
   If models do not fit: raise `ttm.pages_limit` (in pages of 4 KiB, on the kernel command line), or the carve-out in
@@ -31,7 +31,7 @@ def apu_carve_out(machine: Machine, gpu: Gpu) -> Outcome:
     return info(
         f"This integrated GPU has {own / 2**30:.3g} GiB reserved as VRAM and may map {shared / 2**30:.3g} GiB more "
         "of main "
-        "memory (GTT); programs that look at VRAM alone see only the first.",
+        "memory (GTT); programs that only look at VRAM miss the rest.",
         evidence=[cite(gpu.vram_bytes), cite(gpu.gtt_bytes)],
         fix=Fix(
             "If a program finds too little memory, set a larger frame buffer (UMA) in the firmware setup",

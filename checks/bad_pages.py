@@ -30,7 +30,7 @@ _RESET = Fix(
 @check(each_gpu)
 def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in ("amd", "nvidia"):
-        return not_applicable("not a GPU of AMD or NVIDIA")
+        return not_applicable("not an AMD or NVIDIA GPU")
     pages = value_or(gpu.bad_pages, None)
     if value_or(gpu.remap_failure, False):
         return error(

@@ -2,7 +2,7 @@
 
 Why
   Archives of llama.cpp, AMD's wheel indexes and images carry the target, or the family of targets, in their names:
-  win-hip-x64-gfx1030, gfx110X-dgpu, gfx1151. They hold code for these only. On another GPU the first kernel fails, the
+  win-hip-x64-gfx1030, gfx110X-dgpu, gfx1151. They have code for these only. On another GPU the first kernel fails, the
   program dies without a message, or it computes on the processor.
 
 Fix
@@ -54,8 +54,8 @@ def built_for_other_target(machine: Machine) -> Outcome:
         return None
     name = training_gpus(machine)[0].label
     return error(
-        f"What was installed is built for {built[0]}, by its name, and this GPU ({name}) is {here[0]}: it holds no "
-        "code for it.",
+        f"What was installed is built for {built[0]}, by its name, and this GPU ({name}) is {here[0]}: it has no "
+        "code for this GPU.",
         evidence=(*shown(named)[:1], *shown(failed)[:1]),
         fix=Fix(
             f"Take the archive, wheel index or image for {here[0]} (or its family), or build from source with this "

@@ -7,7 +7,7 @@ Why
 
 Fix
   Take the build out and install it from one index of this machine's GPUs with --index-url; with uv name the index for
-  torch and its companions in pyproject.toml, or use --torch-backend.
+  torch and its companion packages in pyproject.toml, or use --torch-backend.
 
 References
   https://pytorch.org/get-started/locally/

@@ -3,7 +3,7 @@
 Why
   In the mode "Prohibited" no program can create a CUDA context on the GPU. In "Exclusive_Process" one process can: two
   ranks that share a GPU, a notebook that was left open, or a data loader worker that touches CUDA then fail with "all
-  CUDA-capable devices are busy or unavailable". Clusters set it on purpose, one rank a GPU works well with it.
+  CUDA-capable devices are busy or unavailable". Clusters set it on purpose, one rank per GPU works well with it.
 
 Fix
   `sudo nvidia-smi -c 0` sets the default mode again (`-i N` for one GPU). On a cluster ask the administrator first.

@@ -46,7 +46,7 @@ _COLD = "Power the machine off completely for a minute (a warm reboot keeps the 
 def driver_probe_failed(machine: Machine, gpu: Gpu) -> Outcome:
     module = MODULES.get(gpu.vendor)
     if module is None:
-        return not_applicable("not a GPU of AMD or NVIDIA")
+        return not_applicable("not an AMD or NVIDIA GPU")
     if is_driven(gpu):
         return None
     log = known(machine.kernel.log)

@@ -1,11 +1,11 @@
 """An extension (bitsandbytes, onnxruntime) was installed in a build that does not know this kind of GPU.
 
 Why
-  Extensions ship compiled libraries for certain back ends and CUDA or ROCm versions. Where none fits they fall back to
+  Extensions ship compiled libraries for certain backends and CUDA or ROCm versions. Where none fits they fall back to
   the CPU or fail at the first call; the GPU and its driver work.
 
 Fix
-  Install the build of the extension for this back end (a ROCm or CUDA wheel of the same version as torch), or build it
+  Install the build of the extension for this backend (a ROCm or CUDA wheel of the same version as torch), or build it
   from source for it.
 
 References
@@ -55,7 +55,7 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
         )
     kind = "ROCm" if here == {"amd"} else "CUDA" if here == {"nvidia"} else "GPU"
     return (error if here else warning)(
-        f"The installed bitsandbytes has no {kind} library that fits: it is a build for another back end or version.",
+        f"The installed bitsandbytes has no {kind} library that fits: it is a build for another backend or version.",
         evidence=shown(messages),
         fix=Fix(
             f"Install a bitsandbytes release with a library for the {kind} version of the installed torch (ROCm needs "

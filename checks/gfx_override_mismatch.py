@@ -147,12 +147,12 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         )
     crashed = crashes(machine)
     if row.safety == "risky":
-        risk = f"{message}. They share a group of instructions, but faults are on record for this pair."
+        risk = f"{message}. They share most instructions, but faults are on record for this pair."
         if crashed and row.in_common_use:
             return _suspected(risk, evidence, crashed, variable)
         return (info if row.in_common_use else warning)(risk, evidence=evidence, fix=fix)
     return info(
-        f"{message}, of the same group of instructions; it can work, and nobody supports it.",
+        f"{message}, which has much the same instructions; it can work, but is not supported.",
         evidence=evidence,
         fix=Fix(
             "If programs fault or results are wrong, unset the variable and use a build that has code for this GPU",

@@ -4,11 +4,11 @@ Why
   The ROCm runtime takes the target of a GPU from the kernel, which reads it from the chip: a Radeon 8060S is gfx1151,
   an Instinct MI210 gfx90a. A program that names a card together with the target of another one runs under
   HSA_OVERRIDE_GFX_VERSION, also where nobody remembers it: set in a profile, a service or an image, or handed on by
-  toolbox and distrobox. Code of another group of instructions gives memory faults, hangs and wrong numbers.
+  toolbox and distrobox. Code for different instructions gives memory faults, hangs and wrong numbers.
 
 Fix
   Find where the variable is set (`env | grep HSA_`, the files of the shell, of the service and of the image), remove
-  it, and start the container or session anew.
+  it, and start the container or session again.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors
@@ -53,7 +53,7 @@ def _judge(machine: Machine, message: Message) -> Finding | None:
         evidence=(*shown([message]), *shown(crashed)[:1]),
         fix=Fix(
             f"Find {NAME} and unset it: remove it from the shell's profile, the unit of the service, the compose file "
-            f"or the image, and start a toolbox or container anew; {gfx} needs a build that has code for it",
+            f"or the image, and start a toolbox or container again; {gfx} needs a build that has code for it",
             command="env | grep HSA_; grep -rs HSA_OVERRIDE_GFX_VERSION ~/.bashrc ~/.profile ~/.config "
             "/etc/environment /etc/profile.d",
             safety="safe",

@@ -49,7 +49,7 @@ _EXPLAINS = ("gpu-without-driver", "driver-probe-failed", "gpu-without-compute-n
 @check(each_gpu, cause="gpu-hardware-fault")
 def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in ("amd", "nvidia"):
-        return not_applicable("not a GPU of AMD or NVIDIA")
+        return not_applicable("not an AMD or NVIDIA GPU")
     fix = Fix(
         "Power off completely, reseat the card and its power cables, take risers away, and start again; if it "
         "comes back under load, look at power supply and temperature",

@@ -6,7 +6,7 @@ Why
   which of these it is, another check says so and this one only notes the fact.
 
 Fix
-  Find out whether the module is loaded (`lsmod`), then what the kernel log says of the device.
+  Find out whether the module is loaded (`lsmod`), then what the kernel log says about the device.
 
 References
   https://docs.kernel.org/driver-api/driver-model/binding.html
@@ -25,7 +25,7 @@ from rocdoctor.model.shell_command import shell
 def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
     module = MODULES.get(gpu.vendor)
     if module is None:
-        return not_applicable("not a GPU of AMD or NVIDIA")
+        return not_applicable("not an AMD or NVIDIA GPU")
     if known(gpu.driver) is not None:
         return None
     evidence = [cite(gpu.driver, "no driver"), *([cite(gpu.pci_id)] if isinstance(gpu.pci_id, Known) else [])]
@@ -43,7 +43,7 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
         text = "No kernel driver is bound to this GPU; amdgpu does not support its generation, and ROCm cannot use it."
         return info(text, evidence=evidence, fix=fix)
     fix = Fix(
-        f"Look at what the kernel says of {module}, then load it",
+        f"Look at what the kernel says about {module}, then load it",
         command=shell("sudo dmesg | grep -i {module:module}; sudo modprobe {module:module}", module=module),
         safety="risky",
         verify="lspci -k",

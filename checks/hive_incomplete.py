@@ -3,12 +3,12 @@
 Why
   A hive is a group of GPUs that reach each other over XGMI. A GPU outside talks to the others over PCIe, many times
   slower, and a collective runs at the pace of its slowest member. Modules (MI250, MI300X and later) are always linked
-  on their board: one outside the hive did not come up properly. Cards (MI50, MI100, MI210) are linked by a bridge that
-  one can leave away, so there it may be meant so. Two hives of equal size are a design.
+  on their board: one outside the hive did not come up properly. Cards (MI50, MI100, MI210) are linked by a bridge,
+  which can be left out, so with them this may be intended. Two hives of equal size are intended.
 
 Fix
-  Power the machine off and on (a reboot is not enough). On cards look at the bridge. Until then keep jobs inside a hive
-  (HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES).
+  Power the machine off and on (a reboot is not enough). With cards, check the bridge. Until then keep jobs
+  inside a hive (HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES).
 
 References
   Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c (amdgpu_get_xgmi_hive)

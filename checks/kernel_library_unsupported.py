@@ -7,7 +7,7 @@ Why
 
 Fix
   Turn the library off by its own option and use the implementation that supports the GPU: torch's built-in attention
-  (SDPA, memory-efficient or math back end), rocBLAS in place of hipBLASLt, FP16 in place of BF16 or FP8.
+  (SDPA, memory-efficient or math backend), rocBLAS in place of hipBLASLt, FP16 in place of BF16 or FP8.
 
 References
   https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
@@ -72,7 +72,7 @@ def _flash(targets: list[str], messages: tuple[Message, ...]) -> Finding:
         evidence=shown(messages),
         fix=Fix(
             "Use another attention implementation: torch's scaled_dot_product_attention (SDPA) with the math or "
-            "memory-efficient back end, attn_implementation='sdpa' or 'eager' in transformers; or a GPU of a newer "
+            "memory-efficient backend, attn_implementation='sdpa' or 'eager' in transformers; or a GPU of a newer "
             "generation (gfx90a, gfx942, gfx11)",
             safety="safe",
         ),

@@ -1,4 +1,4 @@
-"""There is no GPU of AMD or NVIDIA in this machine.
+"""There is no AMD or NVIDIA GPU in this machine.
 
 Why
   Nothing is wrong with that: torch trains on the CPU, and every parallelism mode can be tried with the gloo backend. It
@@ -41,9 +41,9 @@ def no_gpu_for_training(machine: Machine) -> Outcome:
     if isinstance(guest, Known) and guest.value is not None:
         text = "To train on a GPU, choose an instance type with one, or pass one through to this virtual machine"
     else:
-        text = "If a GPU should be here, check its seat, its power and the firmware setup"
+        text = "If a GPU should be here, check that it is seated and powered, and on in the firmware setup"
     return info(
         "No AMD or NVIDIA GPU is on the PCI bus: training runs on the CPU, with gloo between processes.",
-        evidence=[quote("list /sys/bus/pci/devices/*", "no GPU of AMD or NVIDIA")],
+        evidence=[quote("list /sys/bus/pci/devices/*", "no AMD or NVIDIA GPU")],
         fix=Fix(text, command="lspci -nn | grep -iE 'vga|3d|display|accel'", safety="safe"),
     )

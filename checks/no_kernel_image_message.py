@@ -1,4 +1,4 @@
-"""A program reports that a library holds no code for this GPU's architecture.
+"""A program reports that a library has no code for this GPU's architecture.
 
 Why
   Libraries for GPUs are compiled ahead of time for a list of architectures (gfx targets of AMD, sm versions of
@@ -68,7 +68,7 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
     if any("hip" in f"{one.text} {one.values.get('text', '')}".lower() for one in messages):
         return _unknown_amd(messages)
     return error(
-        "A library was asked to run a kernel and holds no code for the architecture of this GPU.",
+        "A library was asked to run a kernel and has no code for the architecture of this GPU.",
         evidence=shown(messages),
         fix=Fix(
             "Compare the architecture of the GPU with torch.cuda.get_arch_list() and install a build that names it "
@@ -116,7 +116,7 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
     value = best_value(gfx)
     library = first_value(messages, "library") or "the library"
     group = override_gfx_name(value) if value else None
-    message = f"{library[:1].upper()}{library[1:]} holds no code for {gfx}, the architecture of this AMD GPU."
+    message = f"{library[:1].upper()}{library[1:]} has no code for {gfx}, the architecture of this AMD GPU."
     build = f"Install a build of {library} that has {gfx} (AMD's multi-architecture wheels or a newer ROCm release)"
     hide = " The integrated GPU must be hidden from it (HIP_VISIBLE_DEVICES), it has other code" if apu else ""
     source = f"or build it from source with {gfx} among its targets"
@@ -129,7 +129,7 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
             explains=_EXPLAINS,
         )
     return error(
-        f"{message} Code for {group}, of the same group of instructions, is what usual builds have.",
+        f"{message} Code for {group}, which has much the same instructions, is what usual builds have.",
         evidence=shown(messages),
         fix=Fix(
             f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that the code for {group} is "
@@ -173,7 +173,7 @@ def _maybe_integrated(messages: tuple[Message, ...], outside: str) -> Finding:
 
 def _integrated(messages: tuple[Message, ...], inside: str, outside: str) -> Finding:
     return error(
-        f"The integrated GPU ({inside}) takes part, for which the libraries hold no code; they have it for the "
+        f"The integrated GPU ({inside}) takes part, for which the libraries have no code; they have it for the "
         f"discrete card ({outside}).",
         evidence=shown(messages),
         fix=Fix(
@@ -210,7 +210,7 @@ def _nvidia(machine: Machine, messages: tuple[Message, ...], level: str) -> Find
             f"TORCH_CUDA_ARCH_LIST={number[:-1]}.{number[-1]}, or use a newer GPU: current wheels dropped it"
         )
     return error(
-        f"{what}{made} holds no code for sm_{number}, the architecture of this NVIDIA GPU.{has}",
+        f"{what}{made} has no code for sm_{number}, the architecture of this NVIDIA GPU.{has}",
         evidence=shown(messages),
         fix=Fix(way, command=_with_cuda(first), verify='python3 -c "import torch; print(torch.cuda.get_arch_list())"'),
         confidence="certain" if any(one.kind == "arch-not-in-torch" for one in messages) else "likely",

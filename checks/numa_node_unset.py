@@ -27,7 +27,7 @@ def numa_node_unset(machine: Machine, gpu: Gpu) -> Outcome:
     if len(nodes) < 2:
         return not_applicable("fewer than two NUMA nodes with processors are known")
     if value_or(machine.container.virtual_machine, None) is not None:
-        return not_applicable("a hypervisor need not tell where a GPU really is")
+        return not_applicable("a hypervisor need not say where a GPU really is")
     if known(gpu.numa_node) is not None:
         return None
     return info(

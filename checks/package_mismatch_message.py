@@ -6,8 +6,8 @@ Why
   refuses to be imported. Driver and GPU have no part in it.
 
 Fix
-  Reinstall torch and its companions together, in one command and from one index; rebuild extensions from source after
-  every change of torch.
+  Reinstall torch and its companion packages together, in one command and from one index; rebuild extensions from
+  source after every change of torch.
 
 References
   https://github.com/pytorch/vision#installation

@@ -24,7 +24,7 @@ from rocdoctor.model.facts import Machine
 def persistence_off(machine: Machine) -> Outcome:
     servers = [gpu for gpu in nvidia_gpus(machine) if is_server_part(gpu)]
     if len(servers) < 2:
-        return not_applicable("fewer than two data-center GPUs of NVIDIA")
+        return not_applicable("fewer than two NVIDIA data-center GPUs")
     told = [gpu.persistence for gpu in servers if isinstance(gpu.persistence, Known)]
     if not told:
         known(servers[0].persistence)

@@ -7,7 +7,7 @@ Why
 
 Fix
   Compare the firmware setup with that of an equal machine, look for lost modules and links. If it was changed on
-  purpose, make plan and profile anew: CPU lists in its files are numbers of the old layout.
+  purpose, make plan and profile again: CPU lists in its files are numbers of the old layout.
 
 References
   `lscpu`, `numactl --hardware`, `rocdoctor facts`
@@ -19,7 +19,7 @@ from rocdoctor.compare.drift import judged
 from rocdoctor.judging.check import Outcome, check, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = "Look for lost parts and a changed firmware setup; if on purpose, make plan and profile anew"
+_FIX = "Look for lost parts and a changed firmware setup; if on purpose, make plan and profile again"
 
 
 @check(whole_machine)

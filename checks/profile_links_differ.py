@@ -8,7 +8,7 @@ Why
 
 Fix
   Reseat the card, look for bridges and cables, and for the lane setting of the slot in the firmware setup. If the
-  card was moved on purpose, make the profile anew.
+  card was moved on purpose, make the profile again.
 
 References
   `rocdoctor explain pcie-link-narrow`, `rocdoctor explain xgmi-links-missing`, `rocdoctor explain nvlink-fewer-links`
@@ -20,7 +20,7 @@ from rocdoctor.compare.drift import judged
 from rocdoctor.judging.check import Outcome, check, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = "Seat card and bridges again, compare the slot's firmware setting; if on purpose, make the profile anew"
+_FIX = "Seat card and bridges again, compare the slot's firmware setting; if on purpose, make the profile again"
 
 
 @check(whole_machine)

@@ -7,7 +7,7 @@ Why
   a profile is given (`rocdoctor check --profile FILE`).
 
 Fix
-  Set the old value again and make it last over reboots, or make plan and profile anew.
+  Set the old value again and make it last over reboots, or make plan and profile again.
 
 References
   `amd-smi set --help`, `nvidia-smi -h`, https://docs.kernel.org/admin-guide/kernel-parameters.html
@@ -19,7 +19,7 @@ from rocdoctor.compare.drift import judged
 from rocdoctor.judging.check import Outcome, check, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = "Set the value of the profile again and make it last over reboots; if changed on purpose, make the profile anew"
+_FIX = "Set the value of the profile again and make it last over reboots; if changed on purpose, make the profile again"
 
 
 @check(whole_machine)

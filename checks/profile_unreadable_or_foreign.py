@@ -7,7 +7,7 @@ Why
   (`rocdoctor check --profile FILE`). A file that is not a profile at all ends the command with status 2 instead.
 
 Fix
-  Name the profile that was made on this machine, or make it anew with `rocdoctor emit profile`.
+  Name the profile that was made on this machine, or make it again with `rocdoctor emit profile`.
 
 References
   `rocdoctor emit profile`
@@ -19,7 +19,7 @@ from rocdoctor.compare.drift import NO_PROFILE, foreign
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, quote, warning, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = Fix("Name the profile of this machine, or make it anew: rocdoctor emit profile", safety="safe")
+_FIX = Fix("Name the profile of this machine, or make it again: rocdoctor emit profile", safety="safe")
 
 
 @check(whole_machine)

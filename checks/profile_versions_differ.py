@@ -1,14 +1,15 @@
 """Software versions are not those of the profile.
 
 Why
-  A plan is made for a set of versions that work together: kernel, driver, ROCm or CUDA, torch and its companions. An
-  update of one of them may be wanted and harmless, or the reason why a job that ran last week does not run today.
+  A plan is made for a set of versions that work together: kernel, driver, ROCm or CUDA, torch and its companion
+  packages. An update of one of them may be wanted and harmless, or the reason why a job that ran last week does not
+  run today.
   Another minor release of a driver, of ROCm or CUDA, or of torch is a warning, since what was measured and proven then
   does not hold by itself now; smaller steps are notes. This check looks only when a profile is given
   (`rocdoctor check --profile FILE`), and only at what the profile lists: packages that were added are not drift.
 
 Fix
-  Go back to the versions of the profile, or prove the new ones with `rocdoctor smoke` and make the profile anew.
+  Go back to the versions of the profile, or prove the new ones with `rocdoctor smoke` and make the profile again.
 
 References
   `rocdoctor smoke`, `rocdoctor emit profile`
@@ -20,7 +21,7 @@ from rocdoctor.compare.drift import judged
 from rocdoctor.judging.check import Outcome, check, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = "Go back to the versions of the profile, or prove the new ones with rocdoctor smoke and make the profile anew"
+_FIX = "Go back to the versions of the profile, or prove the new ones with rocdoctor smoke and make the profile again"
 
 
 @check(whole_machine)

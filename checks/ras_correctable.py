@@ -31,7 +31,7 @@ _FIX = Fix("Save the counters and compare them after the next long job", safety=
 def ras_correctable(machine: Machine, gpu: Gpu) -> Outcome:
     if not gpu.ras:
         if gpu.vendor not in ("amd", "nvidia"):
-            return not_applicable("not a GPU of AMD or NVIDIA")
+            return not_applicable("not an AMD or NVIDIA GPU")
         raise unknown("no error counters in this evidence (many consumer cards have none)")
     # Lifetime counts say nothing of today.
     wanted = [block for block in gpu.ras if block.block.lower() not in (*_LINK_BLOCKS, "aggregate")]

@@ -31,7 +31,7 @@ _FIX = Fix(
 def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
     if not gpu.ras:
         if gpu.vendor not in ("amd", "nvidia"):
-            return not_applicable("not a GPU of AMD or NVIDIA")
+            return not_applicable("not an AMD or NVIDIA GPU")
         raise unknown("no error counters in this evidence (many consumer cards have none)")
     counted = [(block, block.uncorrectable) for block in gpu.ras if isinstance(block.uncorrectable, Known)]
     if not counted:

@@ -42,7 +42,7 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
         "Use the IP address of the first node for MASTER_ADDR (torchrun: --master_addr, --rdzv-endpoint), or add every "
         "host name to /etc/hosts (or DNS) so that it resolves to the same address on all nodes, forwards and "
         "backwards; "
-        "start every node with the same endpoint, rdzv id and number of nodes. torchrun's c10d back end serves "
+        "start every node with the same endpoint, rdzv id and number of nodes. torchrun's c10d backend serves "
         "the store on the "
         "node whose own hostname or FQDN equals the rdzv_endpoint: where none matches, use the full name or "
         "--rdzv-conf "
@@ -63,7 +63,7 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
             "it matters only where the processes do not find each other.",
             evidence=shown(names),
             fix=Fix(
-                "If processes do not find each other, give each node a line in /etc/hosts, or mend the reverse DNS",
+                "If processes do not find each other, give each node a line in /etc/hosts, or fix the reverse DNS",
                 safety="manual",
             ),
         )

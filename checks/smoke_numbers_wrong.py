@@ -11,7 +11,7 @@ Fix
   (another release; NCCL_ALGO and NCCL_PROTO unset), the framework (another torch release). Do not train in this mode.
 
 References
-  rocdoctor smoke --list tells the modes
+  rocdoctor smoke --list shows the modes
   /opt/rocm/share/doc/rccl: environment variables of RCCL
 """
 

@@ -11,7 +11,7 @@ Fix
   that it printed stand in the message.
 
 References
-  rocdoctor smoke --list tells the modes; signal(7)
+  rocdoctor smoke --list shows the modes; signal(7)
 """
 
 from __future__ import annotations

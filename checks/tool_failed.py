@@ -4,7 +4,7 @@ Why
   rocdoctor asks the vendor's tools after the kernel's own files, so most facts are there without them. A tool that
   hangs until its deadline often waits for a driver that no longer answers; one that fails may be of another release
   than the driver, or not allowed to open the device. One that only gave no answer in time is no finding, unless
-  several hang or the kernel log tells of a stuck driver: on a busy machine tools are slow.
+  several hang or the kernel log shows a stuck driver: on a busy machine tools are slow.
 
 Fix
   Run the command by hand and read what it says. If it hangs, look at the kernel log for resets of the GPU before

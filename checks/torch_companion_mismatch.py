@@ -1,12 +1,12 @@
 """torchvision, torchaudio or another package was built for a different torch than the installed one.
 
 Why
-  Packages with compiled code that calls torch fit exactly one torch release and one back end. With another torch their
+  Packages with compiled code that calls torch fit exactly one torch release and one backend. With another torch their
   operators do not load: "operator torchvision::nms does not exist", "undefined symbol", or a crash at import.
 
 Fix
-  Install torch and its companions together, in one command and from one index, and build extensions again after each
-  change of torch.
+  Install torch and its companion packages together, in one command and from one index, and build extensions again
+  after each change of torch.
 
 References
   https://github.com/pytorch/vision#installation

@@ -7,7 +7,7 @@ Why
 
 Fix
   Look at torch.version.hip and torch.version.cuda. Uninstall torch and install it with --index-url (not
-  --extra-index-url) from the index of this GPU, with a Python version that the index has wheels for.
+  --extra-index-url) from the index for this GPU, with a Python version that the index has wheels for.
 
 References
   https://pytorch.org/get-started/locally/

@@ -1,4 +1,4 @@
-"""The installed torch holds no code for this AMD GPU.
+"""The installed torch has no code for this AMD GPU.
 
 Why
   A ROCm build contains kernels for a list of gfx targets, compiled ahead of time. On any other GPU the first kernel
@@ -97,7 +97,7 @@ def _judge(
         evidence.append(Evidence(override.variable.value, override.variable.source, override.variable.line))
     runs_as = f", run as {override.target}" if override is not None and override.target != gfx else ""
     words = "Official wheels of this flavour have" if basis else "It has"
-    message = f"torch {version} holds no code for {gfx}{runs_as}. {words} {', '.join(built)}."
+    message = f"torch {version} has no code for {gfx}{runs_as}. {words} {', '.join(built)}."
     # A value for one GPU counts for all: beside a card of another target it would break that one.
     alone = all(one is gpu or value_or(one.gfx, gfx) == gfx for one in machine.gpus if one.vendor == "amd")
     value = best_value(gfx) if alone else None

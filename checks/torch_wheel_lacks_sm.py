@@ -1,4 +1,4 @@
-"""The installed torch holds no code for this NVIDIA GPU.
+"""The installed torch has no code for this NVIDIA GPU.
 
 Why
   A CUDA build contains machine code for a list of architectures. Code for sm_80 also runs on 8.6 and 8.9 (the same
@@ -74,7 +74,7 @@ def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
         raise unknown("only a part of what this torch was built for is known")
     name = f"sm_{capability.group(1)}{capability.group(2)}"
     newer = all(int(found.group(2)) <= int(capability.group(1)) for arch in built if (found := _ARCH.fullmatch(arch)))
-    message = f"torch {version} holds no code for {name}, the architecture of this GPU. It has {', '.join(built)}."
+    message = f"torch {version} has no code for {name}, the architecture of this GPU. It has {', '.join(built)}."
     evidence = [cite(gpu.compute_capability), cite(machine.torch.arch_list, " ".join(built))]
     fix = (
         right_build(machine, gpu)

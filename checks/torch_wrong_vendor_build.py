@@ -5,8 +5,8 @@ Why
   PyPI on every Linux machine. With the other vendor's GPU it finds no driver and no device; no driver update helps.
 
 Fix
-  Uninstall torch and its companions and install the build of this machine's GPUs, or the CPU build if the GPU is
-  not supported.
+  Uninstall torch and its companion packages and install the build of this machine's GPUs, or the CPU build if the GPU
+  is not supported.
 
 References
   https://pytorch.org/get-started/locally/

@@ -1,4 +1,4 @@
-"""This machine has discrete GPUs of AMD and of NVIDIA.
+"""This machine has discrete GPUs of both AMD and NVIDIA.
 
 Why
   A torch build is for ROCm or for CUDA: one process uses the GPUs of one vendor, and collectives (RCCL, NCCL) do not

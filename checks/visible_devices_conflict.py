@@ -1,7 +1,7 @@
 """Two visibility variables contradict each other.
 
 Why
-  On ROCm ROCR_VISIBLE_DEVICES is applied first and the GPUs that it leaves are numbered anew from 0.
+  On ROCm ROCR_VISIBLE_DEVICES is applied first and the GPUs that it leaves are numbered again from 0.
   HIP_VISIBLE_DEVICES (or CUDA_VISIBLE_DEVICES while that is empty) counts these new numbers. So ROCR_VISIBLE_DEVICES=1
   together with HIP_VISIBLE_DEVICES=1 leaves no GPU at all. When HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES differ,
   HIP's counts.

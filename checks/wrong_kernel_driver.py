@@ -41,7 +41,7 @@ from rocdoctor.model.shell_command import shell
 @check(each_gpu, cause="kernel-module-not-loaded")
 def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in MODULES:
-        return not_applicable("not a GPU of AMD or NVIDIA")
+        return not_applicable("not an AMD or NVIDIA GPU")
     driver = known(gpu.driver)
     evidence = (cite(gpu.driver), cite(gpu.pci_id))
     if driver in RESERVING:

@@ -99,7 +99,7 @@ class Answer:
             "denied": "permission denied",
             "timeout": f"no answer within {self.note}" if self.note else "no answer in time",
             "failed": self.note or "it failed",
-            "not-asked": "this evidence does not hold it",
+            "not-asked": "this is not in the evidence",
         }[self.status]
 
 

@@ -94,7 +94,7 @@ def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = Non
         fix = those[0].worst.fix if those[0].worst is not None else None
         alone = len(those) == 1
         it = "it" if alone else "them"
-        way = f" First: {one_line(fix.text).rstrip('.')}" if fix is not None else f" First mend {it}"
+        way = f" First: {one_line(fix.text).rstrip('.')}" if fix is not None else f" First fix {it}"
         left = "" if len(those) == every else f", or leave {it} out"
         unfit = "is not fit for a job as it is" if alone else "are not fit for a job as they are"
         short = f"{where} {unfit}"

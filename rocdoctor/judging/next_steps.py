@@ -53,7 +53,7 @@ def topic_of(machine: Machine, gap: Unknown) -> Topic | None:
 _LIST = NextStep("python -m pip list", "the versions of every package of this interpreter")
 _NETWORK = NextStep("ip -br addr; getent hosts $(hostname)", "the network interfaces, and what the own name means here")
 _NCCL = NextStep(
-    "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "run it again: what each rank says of it"
+    "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "run it again: what each rank says about it"
 )
 _TOPOLOGY = NextStep("nvidia-smi topo -m || rocm-smi --showtopo", "how the GPUs are connected")
 _OF_CAUSE: dict[str, tuple[NextStep, ...]] = {
@@ -128,7 +128,7 @@ def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") 
         why = "the kernel log shows failures of the driver, resets and memory errors"
         steps.append(NextStep("sudo dmesg | grep -iE 'amdgpu|kfd|nvrm|xid|iommu|aer'", why, "kernel-log"))
     if isinstance(machine.torch.version, Unknown):
-        why = "the build of torch, its companions and the system around them"
+        why = "the build of torch, its companion packages and the system around them"
         steps.append(NextStep("python -m torch.utils.collect_env", why))
     if not machine.environment.variables:
         why = "variables that change what the GPU libraries do"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rocdoctor.model.finding import SEVERITIES, Finding, Verdict
@@ -34,6 +35,16 @@ def subjects_text(subjects: Iterable[Subject]) -> str:
     """Subjects in few words: ``gpu 0-1 (0000:03:00.0, 0000:43:00.0)``."""
     short, addresses = subject_parts(subjects)
     return short + (f" ({', '.join(addresses)})" if addresses else "")
+
+
+_OF_ONE = re.compile(r"This ((?:integrated |external )?)(v?GPU) ")
+
+
+def sentence(message: str, subjects: Iterable[Subject]) -> str:
+    """A message as it reads beside its subjects: the checks write it of one GPU, and ``grouped`` may put it at many."""
+    if len(set(subjects)) < 2:
+        return message
+    return _OF_ONE.sub(r"Each of these \1\2s ", message, count=1) if _OF_ONE.match(message) else message
 
 
 def is_whole(subjects: Iterable[Subject]) -> bool:

@@ -77,7 +77,7 @@ class RocdoctorApp(Session):
         Binding("r", "reload", "Again"),
         Binding("b", "earlier", "Back", show=False),
         Binding("ctrl+p", "command_palette", "Commands", show=False),
-        Binding("ctrl+l", "repaint", "Draw anew", show=False),
+        Binding("ctrl+l", "repaint", "Redraw the screen", show=False),
         Binding("ctrl+z", "suspend_process", "Suspend", show=False),
         Binding("q", "quit", "Quit"),
     ]

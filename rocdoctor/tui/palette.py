@@ -89,7 +89,7 @@ def _everywhere(app: Session) -> Iterator[PaletteEntry]:
     yield PaletteEntry(
         "Report as text (key t)", "for screen readers, copying and small terminals", app.action_text_report
     )
-    yield PaletteEntry("Check the machine again (key r)", "asks it everything anew", app.action_reload)
+    yield PaletteEntry("Check the machine again (key r)", "asks it everything again", app.action_reload)
     yield PaletteEntry("Help (key ?)", "keys and screens", app.action_help)
     yield PaletteEntry("Change theme...", "colours of the screens", app.search_themes)
     yield PaletteEntry("Quit (key q)", "leave rocdoctor", app.action_quit)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
+from rocdoctor.judging.subjects import grouped, is_whole, sentence, subject_parts
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.shell_command import as_named
@@ -84,7 +84,7 @@ def _main_message(diagnosis: Diagnosis) -> str:
         found, _, those = grouped(diagnosis.verdicts)[0]
         message, subjects = found.message, tuple(those)
     where = "" if is_whole(subjects) else f"{subject_parts(subjects)[0]}: "
-    return f"{where}{one_line(message)}"
+    return f"{where}{one_line(sentence(message, subjects))}"
 
 
 def heading_words(preliminary: bool) -> str:

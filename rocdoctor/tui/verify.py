@@ -63,13 +63,13 @@ _LOOKING: dict[str, tuple[str, str]] = {
     "apt-cache": (r"policy", r"[a-z0-9.+-]+"),
 }
 _LATER = {
-    "new-login": "The fix takes effect at the next login: log out and in, and start rocdoctor anew; before that this "
+    "new-login": "The fix takes effect at the next login: log out and in, and start rocdoctor again; before that this "
     "still sees the old state.",
     "reboot": "The fix takes effect after a reboot; before that this still sees the old state.",
 }
 _ITSELF = (
     "Variables, limits and groups are judged as this rocdoctor was started with them: a fix made elsewhere since then "
-    "shows only in a rocdoctor that is started anew from there."
+    "shows only in a rocdoctor that is started again from there."
 )
 
 
@@ -214,7 +214,7 @@ def verify(
     had = tuple(one for one in before if one.check == plan.check)
     host = fresh()
     if host is None:
-        return VerifyResult(plan, had, problem="this machine cannot be asked anew from here")
+        return VerifyResult(plan, had, problem="this machine cannot be asked again from here")
     progress.host = host
     try:
         checks, problems = chosen_checks((plan.check,), ())

@@ -26,7 +26,7 @@ def test_a_target_without_code_is_an_error_that_names_both() -> None:
     assert verdict.finding.severity == "error"
     assert verdict.finding.confidence == "certain"
     assert verdict.finding.message == (
-        "torch 2.5.1+rocm6.2 holds no code for gfx1201. It has gfx900, gfx906, gfx90a, gfx942, gfx1030, gfx1100."
+        "torch 2.5.1+rocm6.2 has no code for gfx1201. It has gfx900, gfx906, gfx90a, gfx942, gfx1030, gfx1100."
     )
 
 

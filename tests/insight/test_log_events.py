@@ -46,7 +46,7 @@ def test_the_youngest_event_counts_and_the_end_is_named() -> None:
     events = (event("x", age_s=90_000.0, time_s=1.0), event("x", age_s=120.0, time_s=2.0))
     assert age(of(*events), events) == "2 min before the end of the log"
     assert age(of(*events, uptime_s=122.0), events) == "2 min before the machine was asked"
-    assert age(of(), (event("x"),)) == "at a time that the log does not tell"
+    assert age(of(), (event("x"),)) == "at a time that the log does not give"
 
 
 def test_absence_needs_a_whole_log() -> None:

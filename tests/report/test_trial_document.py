@@ -55,7 +55,7 @@ _ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE, _BESID
         (_SHORT, ["Out of memory at 4 layers: rank 1 in 'backward pass of layer 2 of 4'; the plan predicted at most "]),
         (_HUNG, ["The plan did not run: rank 1 gave no answer at 'optimizer step'"]),
         (_REFUSED, ["This plan cannot be tried here: 4-bit weights need bitsandbytes."]),
-        (_CPU, ["on the CPU: memory is 1.40 times the estimate. Nothing is said of the GPUs."]),
+        (_CPU, ["on the CPU: memory is 1.40 times the estimate. This says nothing about the GPUs."]),
         (_UNREADABLE, ["cannot be read"]),
     ],
 )

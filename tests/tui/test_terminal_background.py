@@ -44,7 +44,7 @@ def test_what_somebody_types_comes_through() -> None:
         assert answers.without(keys) == keys
     for begun in ("\x1b]", "\x1b]1"):
         assert answers.without(begun) + answers.without("x") == f"{begun}x", "alt and ], heard with the next key"
-    assert answers.without("\x1b]11;rgb:" + "f" * 40) == "\x1b]11;rgb:" + "f" * 40, "nothing is kept for ever"
+    assert answers.without("\x1b]11;rgb:" + "f" * 40) == "\x1b]11;rgb:" + "f" * 40, "nothing is kept forever"
 
 
 def test_only_terminals_that_may_know_it_are_asked() -> None:

@@ -59,7 +59,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "estimate": ListedCommand("memory and speed of one training configuration"),
     "emit": ListedCommand("write that configuration as files for launchers", True),
     "bundle": ListedCommand("record the evidence in one text file that is safe to post", True),
-    "diff": ListedCommand("what differs between machines, or between two bundles of one"),
+    "diff": ListedCommand("what differs between machines, or between two bundles of the same one"),
     "record": ListedCommand(
         "write what this node of a fleet is and what is wrong with it, as a record of about 8 KB", True
     ),

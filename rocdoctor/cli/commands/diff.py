@@ -26,7 +26,7 @@ from rocdoctor.service.snapshots import read_snapshot
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
 
-HELP: str = "what differs between machines, or between two bundles of one"
+HELP: str = "what differs between machines, or between two bundles of the same one"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 _MOST = 10_000
 _FEW = 4  # inputs that one process reads in less time than others take to start

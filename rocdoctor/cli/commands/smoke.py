@@ -56,8 +56,8 @@ def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("modes", nargs="*", metavar="MODE", help="modes to run (the quick set)")
     add("--world", type=int, metavar="N", help="number of ranks (one per GPU; 2 without GPUs)")
-    add("--backend", choices=get_args(smoke_nodes.Backend))
-    add("--device", choices=get_args(smoke_nodes.Device))
+    add("--backend", choices=get_args(smoke_nodes.Backend), help="what the ranks communicate over (auto)")
+    add("--device", choices=get_args(smoke_nodes.Device), help="cpu: leave the GPUs alone (auto)")
     sets = parser.add_mutually_exclusive_group()
     sets.add_argument("--quick", action="store_true", help="the quick set of modes (this is the default)")
     sets.add_argument("--full", action="store_true", help="all modes, even those that take minutes, and --figures")

@@ -255,4 +255,4 @@ def disagreements(device: Device, subject: Subject) -> list[Disagreement]:
 
 def unknown_or(fact: Fact[object] | None) -> Fact[object]:
     """The fact, or "nobody was asked"."""
-    return fact if fact is not None else Unknown("no source in this evidence tells")
+    return fact if fact is not None else Unknown("not stated in this evidence")

@@ -100,7 +100,7 @@ def collect_torch(host: Host, import_torch: bool) -> TorchBuild:
 
 
 def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
-    gap = answer.unknown() if not answer.ok else Unknown("the interpreter did not tell", "unparsable", answer.source())
+    gap = answer.unknown() if not answer.ok else Unknown("the interpreter did not say", "unparsable", answer.source())
     if report.asked is not None:
         gap = Unknown(f"{report.asked}: {gap.why}", gap.reason, gap.source)
 

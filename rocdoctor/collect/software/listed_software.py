@@ -29,7 +29,7 @@ def listed_torch(host: Host) -> TorchBuild | None:
     fields = ("torch", "torch_cuda", "torch_hip", "torch_archs", "python")
     if not (env.lines or packages or any(one.field in fields for one in told)):
         return None
-    gap = Unknown("the text does not tell", "not-asked")
+    gap = Unknown("the text does not say", "not-asked")
 
     def fact(value: T | None, name: str) -> Fact[T]:
         return gap if value is None else Known(value, answer.source(env.lines.get(name)))
@@ -58,7 +58,7 @@ def listed_torch(host: Host) -> TorchBuild | None:
 
 def _or_gap(fact: Fact[str | None]) -> Fact[str]:
     if isinstance(fact, Known):
-        return Unknown("the text does not tell", "not-asked") if fact.value is None else Known(fact.value, fact.source)
+        return Unknown("the text does not say", "not-asked") if fact.value is None else Known(fact.value, fact.source)
     return fact
 
 
@@ -86,7 +86,7 @@ def _listed(packages: tuple[Package, ...], name: str, listing: Answer | None) ->
     for one in packages:
         if canonical_name(one.name) == name and one.version and listing is not None:
             return Known(one.version, listing.source(one.line))
-    return Unknown("the text does not tell", "not-asked")
+    return Unknown("the text does not say", "not-asked")
 
 
 def _best(first: Fact[str], second: Fact[str], told: tuple[Statement, ...], field: str) -> Fact[str | None]:
@@ -94,7 +94,7 @@ def _best(first: Fact[str], second: Fact[str], told: tuple[Statement, ...], fiel
         if isinstance(fact, Known):
             return Known(fact.value, fact.source)
     said = of_field(told, field)
-    return Known(said.value, Source("text", said.line)) if said else Unknown("the text does not tell", "not-asked")
+    return Known(said.value, Source("text", said.line)) if said else Unknown("the text does not say", "not-asked")
 
 
 def _backend(
@@ -119,4 +119,4 @@ def _backend(
             return Known(f"{local[2:-1]}.{local[-1]}", version.source)
         if rocm or cuda or local == "cpu":
             return Known(None, version.source)
-    return Unknown("the text does not tell with what torch was built", "not-asked")
+    return Unknown("the text does not say with what torch was built", "not-asked")

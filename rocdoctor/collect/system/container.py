@@ -104,7 +104,7 @@ def _none(host: Host, environment: Environment, release: Fact[str]) -> Fact[str]
         if not (answer.complete and (answer.ok or answer.status == "absent")):
             return answer.unknown() if not answer.ok else Unknown("the evidence may not be whole", "not-asked")
     if not environment.complete:
-        return Unknown("the environment, which may tell of a container, is not known", "not-asked")
+        return Unknown("the environment, which may show a container, is not known", "not-asked")
     if isinstance(release, Unknown):
         return release
     answer = host.ask("read /proc/self/mountinfo")

@@ -53,7 +53,7 @@ def collect_log(host: Host, uptime_s: Fact[float]) -> Fact[KernelLog]:
             continue
         log = parse(answer.text, kernel_signatures())
         if log.refused is not None and not log.events:
-            refusal = Unknown("the kernel log may be read by root alone on this machine", "denied", answer.source())
+            refusal = Unknown("only root can read the kernel log on this machine", "denied", answer.source())
             continue
         if not log.lines:
             continue

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.listings.lstopo_records import HwlocTopology
 
 _SYSFS = "/sys/devices/system/node"
-_GAP = Unknown("no source in this evidence tells")
+_GAP = Unknown("not stated in this evidence")
 
 
 def collect_numa(host: Host, tools: Tools) -> tuple[NumaNode, ...]:

@@ -33,5 +33,5 @@ def _place(host: Host, name: str) -> Fact[str | None]:
             return Known(paths[0], answer.source(1))
     gap = next((answer for answer in answers if not (answer.ok and answer.complete)), None)
     if gap is not None and gap.status != "absent":
-        return Unknown("this evidence does not tell which programs are installed", "not-asked", gap.source())
+        return Unknown("this evidence does not show which programs are installed", "not-asked", gap.source())
     return Known(None, answers[0].source())

@@ -114,7 +114,7 @@ def _directory(host: Host, gid: int | None, login_groups: Fact[tuple[str, ...]])
         return Known(True, answer.source())
     if isinstance(login_groups, Known):
         return Known(False, answer.source())
-    return Unknown("the group file does not tell whose account this is", "not-asked", answer.source())
+    return Unknown("the group file does not say whose account this is", "not-asked", answer.source())
 
 
 def _limits(host: Host) -> tuple[Fact[int | None], Fact[int | None]]:

@@ -49,7 +49,7 @@ _KINDS = (
     SlurmReason(
         regex(r"(?i)kill task failed|unkillable"),
         "a process of a job could not be killed: it hangs in the kernel, often in the GPU driver or a file system",
-        "find the process in state D and what the kernel log says of it; mostly only a reboot frees the node",
+        "find the process in state D and what the kernel log says about it; mostly only a reboot frees the node",
         "ssh {node:host} 'ps -eo pid,stat,wchan:30,cmd | grep \" D\"; sudo dmesg | tail -50'",
     ),
     SlurmReason(

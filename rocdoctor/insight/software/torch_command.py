@@ -138,7 +138,7 @@ def _with_command(command: ShellCommand) -> Fix:
     if not command:
         return fix
     return Fix(
-        f"Install torch and its companions together, from the index of the right build ({SELECTOR_PAGE})",
+        f"Install torch and its companion packages together, from the index of the right build ({SELECTOR_PAGE})",
         command=command,
         safety=fix.safety,
         verify=fix.verify,

@@ -262,8 +262,8 @@ def _newest(flavours: Collection[str]) -> str:
 def reinstall(index: str | None) -> Fix:
     """The fix for a wrong torch build: torch and its companions again, together, from one index."""
     return Fix(
-        "Reinstall torch and its companions together, in this interpreter's environment, from the index of the right "
-        f"build ({SELECTOR_PAGE})",
+        "Reinstall torch and its companion packages together, in this interpreter's environment, from the index of "
+        f"the right build ({SELECTOR_PAGE})",
         command=install_torch(index),
         safety="risky",
         verify='python3 -c "import torch; print(torch.__version__, torch.version.hip, torch.version.cuda)"',

@@ -91,7 +91,7 @@ def age(machine: Machine, events: Iterable[LogEvent]) -> str:
     """How long ago the youngest of the events was: ``2 h before the end of the log``."""
     ages = [(event.age_s, event.time_s) for event in events if event.age_s is not None]
     if not ages:
-        return "at a time that the log does not tell"
+        return "at a time that the log does not give"
     seconds, time_s = min(ages, key=lambda one: one[0])
     # With the uptime at hand ages count back from the moment of asking instead.
     end = "the machine was asked" if isinstance(machine.kernel.uptime_s, Known) and time_s is not None else ""

@@ -34,7 +34,7 @@ class Offer:
 _BY_SAFETY = {
     "risky": "it is risky, so it is left to you",
     "reboots": "it ends in a restart, so it is left to you",
-    "manual": "it is to be done by hand",
+    "manual": "it has to be done by hand",
 }
 
 
@@ -88,5 +88,5 @@ def _refusal(found: Finding, fix: Fix) -> str:
     if found.confidence == "possible":
         return "the finding is only possible, so it is left to you"
     if not fix.changes:
-        return "it shows something to you, or needs your judgement" if fix.command else "it is to be done by hand"
+        return "it shows something to you, or needs your judgement" if fix.command else "it has to be done by hand"
     return ""

@@ -145,7 +145,7 @@ def _covered(situation: Situation, want: RequiredTorch) -> tuple[Judged, str]:
         if not missing or runs_as_other(situation, want):
             return "good", ""
         if torch.arch_list_complete:
-            return "wrong", f"torch {value_or(torch.version, '')} holds no code for {', '.join(missing)}."
+            return "wrong", f"torch {value_or(torch.version, '')} has no code for {', '.join(missing)}."
     return "unknown", _gap(mine)
 
 
@@ -161,7 +161,7 @@ def _without_rocblas(situation: Situation, want: RequiredTorch) -> str:
     lacking = ", ".join(gfx for gfx in want.gfx if rocblas_lacks(label, gfx))
     return lacking and (
         f"torch {version} holds code of its own for {lacking}, but rocBLAS in the wheels of {label} was seen without "
-        "files for it: whether this one multiplies matrices is not known. rocdoctor smoke tells."
+        "files for it: whether this one multiplies matrices is not known. rocdoctor smoke shows it."
     )
 
 

@@ -35,7 +35,7 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):
         jetson = install.unseen_jetson(situation.kernel, situation.arch) if not machine.gpus else ""
-        found.append(f"{jetson}." if jetson else "No GPU of AMD or NVIDIA is here: training runs on the CPU.")
+        found.append(f"{jetson}." if jetson else "There is no AMD or NVIDIA GPU here: training runs on the CPU.")
     told = without_rocm(situation)
     if told is not None:
         gpu = situation.amd[0]
@@ -100,8 +100,8 @@ def _life(situation: Situation) -> list[str]:
         paid = install.longer_support(situation.machine.os)
         last += f" without {paid}" if paid else ""
         return [
-            f"{situation.os_words} is at the end of its life: no updates since {last}. The steps are for it as it is; "
-            "a newer release has another kernel, firmware and packages, so upgrade before you follow them if you can."
+            f"{situation.os_words} has reached end of life: no updates since {last}. The steps still fit it; a newer "
+            "release has a different kernel, firmware and packages, so upgrade before you follow them if you can."
         ]
     soon = len(last) == len(today) and (date.fromisoformat(last) - date.fromisoformat(today)).days <= _SOON_DAYS
     return [f"{situation.os_words} gets its last updates on {last}: upgrade to a newer release soon."] if soon else []

@@ -46,8 +46,8 @@ def registration_said(situation: Situation, found: Sequence[Step]) -> tuple[str,
         return ()
     tell = " ".join(asked.tell)
     return (
-        f"Packages of {situation.os_words} need a registered system: sudo {tell} tells; where it is not, as root: "
-        f"{asked.by}. {asked.cloud_text}".strip(),
+        f"Packages of {situation.os_words} need a registered system: sudo {tell} shows whether it is; where it is "
+        f"not, as root: {asked.by}. {asked.cloud_text}".strip(),
     )
 
 

@@ -118,7 +118,7 @@ _LEFT_OUT = """if [ "$optional" != yes ]; then say '  not needed for the goal; -
 _FRAME = (
     "say() { printf '%s\\n' \"$*\"; }",
     "# What stops it is said in words, whatever the program that failed has said.",
-    """trap 'say "Stopped: $at failed (see above). Mend that, then run: bash $0" >&2' ERR""",
+    """trap 'say "Stopped: $at failed (see above). Fix that, then run: bash $0" >&2' ERR""",
     'fail() { say "$*" >&2; exit 1; }',
     "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to go on with.",
     "wait_for() {",

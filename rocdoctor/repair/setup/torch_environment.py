@@ -71,7 +71,7 @@ def under_test(situation: Situation) -> Interpreter | Unknown:
     if not isinstance(torch.interpreter, Known):
         return Unknown("no interpreter was examined", torch.interpreter.reason, torch.interpreter.source)
     if not isinstance(torch.python, Known):
-        silent = f"the interpreter {torch.interpreter.value} did not tell its version of Python"
+        silent = f"the interpreter {torch.interpreter.value} did not report its version of Python"
         return Unknown(silent, torch.python.reason, torch.python.source)
     path, kind = torch.interpreter.value, _kind(situation)
     if not _PATH.fullmatch(path) or "/../" in path or not series(torch.python.value):

@@ -91,7 +91,7 @@ def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
         more = tuple(one for one in told if one)
         return SetupHeadline(f"{head} waits: {title}.", (*more, *_beside(plan, step)), step)
     command, about = verify_words(step)
-    asks = f"What tells it: {command}{f' ({about})' if about else ''}" if command else ""
+    asks = f"This shows it: {command}{f' ({about})' if about else ''}" if command else ""
     return SetupHeadline(f"{head} is unknown here: {title}.", tuple(one for one in (step.why, asks) if one), step)
 
 

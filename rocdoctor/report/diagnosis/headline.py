@@ -62,13 +62,13 @@ def _nothing(diagnosis: Diagnosis) -> str:
     machine = diagnosis.machine
     usable = [gpu for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia")]
     if not usable and value_or(machine.container.kind, "") == "wsl":
-        return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
+        return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says about it."
     unseen = machine.gpus_gap is NOT_LOOKED_AT
     if machine.gpus_gap is not None and not unseen:
         longer = "; try again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""
         return f"{no_gpu_words(machine)}{longer}."
     if not usable and machine.gpus_complete and not unseen:
-        return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
+        return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo backend)."
     if not usable and not unseen:
         return "Nothing to fix in this evidence. It shows no AMD or NVIDIA GPU."
     passed, unknown = diagnosis.count("pass"), diagnosis.count("unknown")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rocdoctor.judging.subjects import grouped, is_whole, subjects_text
+from rocdoctor.judging.subjects import grouped, is_whole, sentence, subjects_text
 from rocdoctor.knowledge.lookup import cause_title
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, NextStep
 from rocdoctor.model.printable import clean, one_line
@@ -80,7 +80,7 @@ def _cause(found: Finding, subjects: list[Subject], software: bool) -> Iterator[
             "points to the software:"
         )
     yield Heading("What it looks like" if software else "Likely cause")
-    yield Para(found.message, bold=True)
+    yield Para(sentence(found.message, subjects), bold=True)
     if not is_whole(subjects):
         yield Para(f"Where: {subjects_text(subjects)}.")
     yield Para(f"Confidence: {_IN_WORDS if spoken else _SURE[found.confidence]}.")
@@ -148,7 +148,7 @@ def _nothing(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> Iterator[Bloc
         )
         return
     general = any(part.aside for part in parts) and not any(not part.aside for part in parts)
-    more = " What it says of faults and settings reads as advice or as an example." if general else ""
+    more = " What it says about faults and settings reads as advice or as an example." if general else ""
     yield Para(f"This text shows too little of the machine to say what is wrong, or whether anything is.{more}")
 
 
@@ -189,7 +189,7 @@ def _send(steps: Sequence[NextStep], named: bool, is_open: bool) -> Iterator[Blo
     if named:
         yield Para("Please also say which of the steps above you tried and what changed.")
     else:
-        yield Para("The exact command that fails, with all that it prints, helps most.")
+        yield Para("The exact command that fails, with everything it prints, helps most.")
 
 
 def _asked(step: NextStep) -> Iterator[str]:

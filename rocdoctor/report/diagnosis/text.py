@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from rocdoctor.judging.subjects import grouped, is_whole, subject_parts, subjects_text
+from rocdoctor.judging.subjects import grouped, is_whole, sentence, subject_parts, subjects_text
 from rocdoctor.knowledge.lookup import cause_title
 from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Fix, StepOutcome
 from rocdoctor.model.printable import clean, one_line
@@ -60,7 +60,8 @@ def document(
 
 def _finding(found: Finding, name: str, subjects: list[Subject]) -> Iterator[Block]:
     short, places = subject_parts(subjects)
-    yield Note(found.severity, name, subjects_text(subjects), found.message, short=short, places=tuple(places))
+    said = sentence(found.message, subjects)
+    yield Note(found.severity, name, subjects_text(subjects), said, short=short, places=tuple(places))
     shown = found.evidence[:_MAX_EVIDENCE]
     yield Pairs(tuple((one_line(one.value), evidence_place(one)) for one in shown))
     if len(found.evidence) > _MAX_EVIDENCE:
@@ -118,7 +119,7 @@ def _cause(diagnosis: Diagnosis) -> Iterator[Block]:
             yield from _headline(diagnosis)
         return
     kind = "Not the machine, it seems" if main.cause == "not-environment" else _CERTAINTY[main.confidence]
-    yield Para(f"{kind}: {one_line(main.message)}", "", "  ", bold=True)
+    yield Para(f"{kind}: {one_line(sentence(main.message, main.subjects))}", "", "  ", bold=True)
     yield Para(f"Do first: {first_step(main.finding.fix.text)}", "", "  ")
     yield from command_block(main.finding.fix.beside_text, "    ")
 
@@ -126,8 +127,8 @@ def _cause(diagnosis: Diagnosis) -> Iterator[Block]:
 def left_open(diagnosis: Diagnosis) -> str:
     """That the causes of a diagnosis are what a text leaves, in one sentence."""
     if len(diagnosis.causes) == 1:
-        return "This text does not tell the cause. One that it may have, the likeliest, is only possible:"
-    return f"This text does not tell the cause. It leaves {len(diagnosis.causes)}, each only possible, likeliest first:"
+        return "This text does not show the cause. The likeliest, which is only possible:"
+    return f"This text does not show the cause. {len(diagnosis.causes)} causes are possible, the likeliest first:"
 
 
 def outcome_words(one: StepOutcome) -> str:
@@ -137,7 +138,7 @@ def outcome_words(one: StepOutcome) -> str:
 
 def _nothing_in_text(diagnosis: Diagnosis) -> str:
     if diagnosis.count("unknown") > diagnosis.count("pass"):
-        return "Nothing in this text points to a fault of the machine, but it shows only little of it (see below)."
+        return "Nothing in this text points to a fault of the machine, but it shows only a little of it (see below)."
     return "Nothing in this text points to a fault of the machine."
 
 
@@ -147,7 +148,7 @@ def first_step(text: str) -> str:
 
 
 def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[Block]:
-    yield Para(_counts(diagnosis, pasted))
+    yield Para(_counts(diagnosis, pasted, everything))
     for one in diagnosis.verdicts:
         if one.state == "crashed":
             words = f"the check {one.check} broke on {one_line(one.subject.label)}: {one_line(one.why)}"
@@ -164,7 +165,9 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
             yield Para(f"{thread.settled} (so the {thread.by})", "      ")
     if diagnosis.next:
         yield GAP
-        yield Heading("To know more, run on that machine and add what it prints:" if pasted else "To know more:")
+        yield Heading(
+            "To find out more, run on that machine and add what it prints:" if pasted else "To find out more:"
+        )
         for step in diagnosis.next:
             yield from command_block(step.command, "  ")
             yield Para(step.why, "      ")
@@ -172,12 +175,14 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
                 yield Para(outcome_words(outcome), "        ", "          ", item=True)
 
 
-def _counts(diagnosis: Diagnosis, pasted: bool) -> str:
+def _counts(diagnosis: Diagnosis, pasted: bool, listed: bool) -> str:
     """Findings by severity as they stand above, then what the checks said of each subject."""
     shown = Counter(found.severity for found, _, _ in grouped(diagnosis.verdicts))
     findings = [_number(shown[severity], _NAMES[severity]) for severity in SEVERITIES if shown[severity]]
     counts = [(diagnosis.count(state), words) for state, words in (_STATES_OF_TEXT if pasted else _STATES)]
     checks = ", ".join(f"{number} {words}" for number, words in counts if number)
+    if listed:
+        checks = checks.replace(_MORE, "").replace(_ALSO, "")
     found = f"Found: {', '.join(findings)}. " if findings else ""
     return f"{found}{'Checks' if pasted else 'Verdicts'}: {checks}." if checks else found.strip()
 
@@ -187,9 +192,10 @@ def _number(count: int, noun: str) -> str:
 
 
 _NAMES = {"error": "error", "warning": "warning", "info": "note"}
+_MORE, _ALSO = " (--verbose lists them)", "; --verbose lists them"
 _STATES = (
     ("pass", "passed"),
-    ("unknown", "unknown (not enough evidence; --verbose lists them)"),
+    ("unknown", f"unknown (not enough evidence{_ALSO})"),
     ("not-applicable", "not applicable"),
     ("crashed", "crashed"),
 )
@@ -197,7 +203,7 @@ _STATES = (
 
 _STATES_OF_TEXT = (
     ("pass", "passed"),
-    ("unknown", "cannot tell from this text (--verbose lists them)"),
+    ("unknown", f"cannot tell from this text{_MORE}"),
     ("not-applicable", "do not apply"),
     ("crashed", "crashed"),
 )

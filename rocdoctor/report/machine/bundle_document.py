@@ -87,7 +87,7 @@ def masked_text(counts: list[tuple[str, int, int]], identity_kept: bool = False)
     parts = [
         f"{different} {words} (in {places} place{'' if places == 1 else 's'})" for words, different, places in counts
     ]
-    return f"Masked: {', '.join(parts)}. Read the file before you post it: rules find what has a known form or place."
+    return f"Masked: {', '.join(parts)}. Read the file before you post it: masking finds only known forms and places."
 
 
 def summary(diagnosis: Diagnosis, counts: list[tuple[str, int, int]], identity_kept: bool = False) -> str:

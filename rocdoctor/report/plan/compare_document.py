@@ -49,7 +49,7 @@ def headline(first: Side, second: Side) -> str:
     held = first.result.memory.high - second.result.memory.high
     if abs(held) >= 0.05 * 2**30:
         less, more = ("A", "B") if held < 0 else ("B", "A")
-        said += f", and {less}'s highest estimate is {gib(abs(held))} a GPU below {more}'s"
+        said += f", and {less}'s highest estimate is {gib(abs(held))} per GPU below {more}'s"
     return f"{said}."
 
 

@@ -11,7 +11,7 @@ from rocdoctor.report.plan.recommend_document import TERMS
 _VERDICTS = {"yes": "It fits", "tight": "It is tight", "no": "It does not fit"}
 _TERMS = (
     *TERMS,
-    ("live_peak", "live at the peak (not all at once)"),
+    ("live_peak", "in use at the peak (not all at once)"),
     ("reserved", "held by the allocator"),
 )
 _COLUMN = 14
@@ -22,15 +22,15 @@ def document(answer: Mapping[str, Any]) -> Iterator[Block]:
     memory = answer["memory_gib"]
     yield Title("rocdoctor estimate")
     yield Para(
-        f"{_VERDICTS[answer['fits']]}: {memory['low']:.1f} to {memory['high']:.1f} GiB a GPU, "
-        f"{0.92 * memory['usable']:.1f} GiB to plan with ({memory['usable']:.1f} usable)",
+        f"{_VERDICTS[answer['fits']]}: {memory['low']:.1f} to {memory['high']:.1f} GiB per GPU, "
+        f"{0.92 * memory['usable']:.1f} GiB available to a plan ({memory['usable']:.1f} GiB usable)",
         bold=True,
     )
     rate = answer["tokens_per_s_per_gpu"]
     if rate is None:
         yield Para("Speed is not known for this GPU")
     else:
-        yield Para(f"About {rate:.0f} tokens/s a GPU, MFU {100 * answer['mfu']:.1f} %, bound by {answer['bound_by']}")
+        yield Para(f"About {rate:.0f} tokens/s per GPU, MFU {100 * answer['mfu']:.1f} %, bound by {answer['bound_by']}")
     yield GAP
     yield Heading("Memory of one GPU")
     for key, words in _TERMS:

@@ -39,9 +39,10 @@ def document(found: Overview, unfit: tuple[str, ...] = ()) -> list[Block]:
     unit = "process" if found.fleet.vendor == "cpu" else "GPU"
     about = (
         f"Sequences of {' and '.join(map(str, seqs))} tokens "
-        f"({'fine-tuning and pretraining; ' if len(seqs) > 1 else ''}--seq states another); "
-        f"{found.limit / GIB:.1f} GiB of a {unit} can be planned with. "
-        f"size: parameters. /s: tokens a second and {unit}, as the tables expect. tight: may just fit. -: does not fit."
+        f"({'fine-tuning and pretraining; ' if len(seqs) > 1 else ''}--seq sets another); "
+        f"{found.limit / GIB:.1f} GiB of a {unit} are available to a plan. "
+        f"size: parameters. /s: tokens per second and {unit}, as the tables expect. tight: may just fit. "
+        "-: does not fit."
     )
     rows = tuple(
         (name, _size(count), *(f"{_words(cells[one])} {_speed(cells[one])}".strip() for one in METHODS))

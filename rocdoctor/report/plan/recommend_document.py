@@ -91,7 +91,7 @@ def _what(work: Workload) -> str:
 def headline_of(plan: Plan) -> str:
     """One sentence: what to train with, and that it fits."""
     found = plan.result.memory
-    held = f"at most {gib(found.high)} of {gib(room(plan.work))} that can be planned with"
+    held = f"at most {gib(found.high)} of {gib(room(plan.work))} available to a plan"
     verdict = FITS[plan.result.fits]
     return f"Train {_what(plan.workload)} on {one_line(plan.fleet.name)} with {kind(plan)}: it {verdict}, {held}."
 
@@ -116,8 +116,8 @@ def _speed(plan: Plan) -> str:
         return f"Speed: unknown, since no table has this {'CPU' if plan.fleet.vendor == 'cpu' else 'GPU'}'s peak rate."
     step = plan.global_batch * plan.work.seq / (told.tokens_per_s_per_gpu * plan.fleet.gpus)
     return (
-        f"Speed: about {told.tokens_per_s_per_gpu:.0f} tokens/s a GPU "
-        f"({told.tokens_per_s_per_gpu * plan.fleet.gpus:.0f} in all), {step:.2f} s a step of {plan.global_batch} "
+        f"Speed: about {told.tokens_per_s_per_gpu:.0f} tokens/s per GPU "
+        f"({told.tokens_per_s_per_gpu * plan.fleet.gpus:.0f} in all), {step:.2f} s per step of {plan.global_batch} "
         f"sequence{'s' if plan.global_batch > 1 else ''}, MFU {told.mfu:.0%}, bound by {told.bound_by}."
     )
 
@@ -142,8 +142,8 @@ def _memory(plan: Plan) -> Iterator[Block]:
         value = getattr(found, key)
         if value > 5e6:
             yield Row(f"{gib(value):>12}  ", words, "  ", 14)
-    yield Row(f"{gib(found.live_peak):>12}  ", "live at the peak (not all of these at once)", "  ", 14)
-    words = f"the device must have {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime"
+    yield Row(f"{gib(found.live_peak):>12}  ", "in use at the peak (not all of these at once)", "  ", 14)
+    words = f"the GPU needs {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime"
     yield Row("", words, "  ", 14)
 
 

@@ -71,7 +71,7 @@ def _verdict(one: Outcome, found: Compared) -> str:
         words += f", speed {found.speed:.2f} times"
     ran = "The plan ran whole" if found.whole else "The plan ran with fewer layers"
     if not found.on_its_own:
-        return f"{ran}, on the CPU: {words}. Nothing is said of the GPUs."
+        return f"{ran}, on the CPU: {words}. This says nothing about the GPUs."
     verdict = f"it {FITS[fits]}"
     if found.disturbed:
         return (
@@ -141,10 +141,11 @@ def _trust(one: Outcome) -> Iterator[Block]:
     if not found.on_its_own:
         yield Para(_CPU_ALONE, "  ", "  ")
         return
-    held = f"{size(memory.low)} to {size(memory.high)} of {size(room(one.work))} that can be planned with"
+    held = f"{size(memory.low)} to {size(memory.high)} of {size(room(one.work))} available to a plan"
     yield Para(f"{held}: it {FITS[fits]}", "  ", "    ", item=True)
     if told is not None and found.speed is not None:
-        yield Para(f"about {told.tokens_per_s_per_gpu:.0f} tokens/s a GPU, MFU {told.mfu:.0%}", "  ", "    ", item=True)
+        speed = f"about {told.tokens_per_s_per_gpu:.0f} tokens/s per GPU, MFU {told.mfu:.0%}"
+        yield Para(speed, "  ", "    ", item=True)
     yield Para(trust(one), "  ", "    ", item=True)
 
 
@@ -193,7 +194,7 @@ def _notes(one: Outcome) -> Iterator[Block]:
         )
         lines.append(f"not recorded: {why}")
     lines.append(
-        f"{one.run.world} rank{'s' * (one.run.world > 1)}, back end {one.run.backend}, torch "
+        f"{one.run.world} rank{'s' * (one.run.world > 1)}, backend {one.run.backend}, torch "
         f"{one.run.torch or 'unknown'}, {one.run.wall_s:.1f} s"
     )
     yield Heading("Notes")

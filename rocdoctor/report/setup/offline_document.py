@@ -17,7 +17,7 @@ _TWIN = (
     "Fetch on a machine with network that has the same distribution, release, processor and Python: what it has "
     "installed already is not fetched, so a fresh installation (or a container of that release) is best."
 )
-_SIZES = "Where no size is told here, none is known: the package manager tells it before it fetches."
+_SIZES = "A size that is missing here is not known; the package manager shows it before it downloads."
 _RESTART = "Restarts, groups and settings are those of the plan, in its order: rocdoctor setup."
 
 

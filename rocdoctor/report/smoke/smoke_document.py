@@ -76,7 +76,7 @@ def run_words(run: SmokeRun) -> str:
     where = "on the CPU" if run.device == "cpu" else "on GPUs"
     ranks = f"{run.world} rank" + ("s" if run.world != 1 else "")
     torch = one_line(run.torch or "unknown")[:40]
-    return f"{ranks} {where}, back end {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"
+    return f"{ranks} {where}, backend {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"
 
 
 def _fault(one: ModeResult) -> Iterator[Block]:

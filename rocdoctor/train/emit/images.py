@@ -6,7 +6,7 @@ from rocdoctor.train.recommend.plan import Fleet, Vendor
 
 # AMD's page on PyTorch containers starts one GPU with --shm-size 8G, its pages on training 8 GPUs with 64G.
 _SHM_GIB_A_RANK = 8
-SHM_WHY = "the collectives and the workers of data loaders exchange data in /dev/shm: 8 GiB a rank"
+SHM_WHY = "the collectives and the workers of data loaders exchange data in /dev/shm: 8 GiB per rank"
 
 _IMAGES: dict[Vendor, tuple[str, str]] = {
     "amd": ("rocm/pytorch:latest", "AMD's PyTorch image"),

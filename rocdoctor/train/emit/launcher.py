@@ -78,7 +78,7 @@ def launcher(
             words.append(Argument(("--node-rank", node_rank), "this node's number, from 0", "$" in node_rank))
         if run_id is not None:
             words.append(Argument(("--rdzv-id", run_id), "a name of this run alone", "$" in run_id))
-    ranks = f"{plan.fleet.per_node} ranks a node" if plan.fleet.per_node > 1 else "one rank a node"
+    ranks = f"{plan.fleet.per_node} ranks per node" if plan.fleet.per_node > 1 else "one rank per node"
     words.append(Argument(("--nproc-per-node", str(plan.fleet.per_node)), ranks))
     return words
 

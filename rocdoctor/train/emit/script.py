@@ -83,9 +83,9 @@ def told(plan: Plan, name: str) -> str:
 def method_refusal(work: Work, name: str) -> str | None:
     """What neither torchtitan nor Megatron-LM can be told: no GPU, adapters, optimizers other than AdamW."""
     if work.gpu.name == "CPU":
-        return f"{name} trains on GPUs alone; nearest: a script of your own with torchrun"
+        return f"{name} trains only on GPUs; nearest: a script of your own with torchrun"
     if work.method != "full":
         return f"{name} trains all parameters here, not adapters ({work.method}); nearest: full training"
     if work.optimizer != "adam" and not (work.optimizer == "adam16bit" and work.framework == "megatron"):
-        return f"{name} is written with AdamW alone, not {work.optimizer}; nearest: adamw"
+        return f"{name} is written with AdamW only, not {work.optimizer}; nearest: adamw"
     return None

@@ -99,7 +99,7 @@ def _two_queues(plan: Plan) -> str | None:
     if fleet.nodes > 1 and _is_mi300x(fleet) and framework in ("fsdp1", "fsdp2"):
         return "AMD's workload guide for MI300X, for FSDP over several nodes"
     # AMD-AGI/Primus runner/helpers/envs/base_env.sh, for all Instinct GPUs; read 2026-11-29.
-    return "AMD's Primus starts Megatron-LM so" if framework == "megatron" and _is_instinct(fleet) else None
+    return "AMD's Primus starts Megatron-LM this way" if framework == "megatron" and _is_instinct(fleet) else None
 
 
 def _threads(fleet: Fleet) -> Iterator[Setting]:

@@ -32,7 +32,7 @@ class SoftwareAnswer:
 
 
 # Of Megatron-LM's model code, where any flash kernel is counted on.
-ENGINE_ATTENTION = SoftwareAnswer("flash", "kernels of Transformer Engine that keep no scores")
+ENGINE_ATTENTION = SoftwareAnswer("flash", "Transformer Engine kernels, which store no attention scores")
 
 
 def attention(fleet: Fleet) -> SoftwareAnswer:

@@ -29,7 +29,7 @@ def head(contents: Contents, packs: bool, written: str) -> Text:
     if packs:
         size += f", written packed (gzip): {binary_size(contents.packed_bytes)}"
     else:
-        size += f" ({binary_size(contents.packed_bytes)} if packed: g)"
+        size += f" ({binary_size(contents.packed_bytes)} compressed: g)"
     text.append(size + ". Nothing is sent anywhere.")
     text.append(f"\n{contents.made.said}")
     if written:

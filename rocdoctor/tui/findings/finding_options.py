@@ -125,7 +125,7 @@ def row_text(row: FindingsRow, width: int = 0) -> Text:
         text.append(f"  {row.where}")
     if row.follows:
         text.append("  follows from it", style="italic")
-    said = row.finding.message if row.finding is not None else row.why
+    said = row.said
     if said and width > 2 * _INDENT:
         text.append("\n" + "\n".join(wrap(one_line(said), width, " " * _INDENT)), style="dim")
     elif said:

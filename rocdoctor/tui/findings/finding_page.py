@@ -49,7 +49,7 @@ def page(row: FindingsRow, diagnosis: Diagnosis, details: Details | None, width:
     if found is None:
         _no_finding(out, row, details)
     else:
-        out.say(found.message, style="bold")
+        out.say(row.said, style="bold")
         _sure(out, found.confidence, found.evidence)
         _evidence(out, row, details, everything)
         _fix(out, row.check, found.fix, everything)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
+from rocdoctor.judging.subjects import grouped, is_whole, sentence, subject_parts
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, State, Verdict
 from rocdoctor.model.printable import one_line
@@ -57,6 +57,11 @@ class FindingsRow:
     def where(self) -> str:
         """The subjects in few words; nothing for the whole machine."""
         return "" if is_whole(self.subjects) else subject_parts(self.subjects)[0]
+
+    @property
+    def said(self) -> str:
+        """The sentence of a finding as it reads beside its subjects, else the reason."""
+        return sentence(self.finding.message, self.subjects) if self.finding is not None else self.why
 
     @property
     def word(self) -> str:

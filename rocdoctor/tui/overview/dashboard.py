@@ -149,7 +149,7 @@ def _next(look: Look, clock: str = "") -> Iterator[tuple[str, str, str]]:
     if look.diagnosis is not None:
         yield "smoke", "smoke", f"{smoke_words(look.diagnosis)} (key 5)"
     if clock:
-        yield "", "read", f"{clock}, every {EVERY_S:.0f} s; r asks programs anew too"
+        yield "", "read", f"{clock}, every {EVERY_S:.0f} s; r asks programs again too"
 
 
 def _wrapped(said: str, width: int) -> list[str]:

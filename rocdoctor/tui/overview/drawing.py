@@ -73,7 +73,7 @@ def found_row(row: FindingsRow, width: int, tall: int = 1) -> Text:
     text.append(f"{found.severity:<8}", style=SEVERITY_STYLE[found.severity])
     if row.where:
         text.append(f"{row.where}  ")
-    message = one_line(found.message)
+    message = one_line(row.said)
     if tall > 1:
         lines = wrap(f"{text.plain}{message}", width, "", " " * 8)
         if len(lines) > tall:
@@ -103,7 +103,7 @@ def unknown(diagnosis: Diagnosis, width: int) -> Text:
     for line in unanswered_lines(diagnosis.machine.unanswered, False):
         text.append("\n".join(wrap(line, width, "", "  ")) + "\n")
     if diagnosis.next:
-        text.append("to know more\n", style="bold")
+        text.append("to find out more\n", style="bold")
     for step in diagnosis.next:
         text.append(f"  {clean(step.command)}\n")
         text.append("\n".join(wrap(one_line(step.why), width, "      ")) + "\n", style="dim")

@@ -31,7 +31,7 @@ METHODS = (
     ("lora", "small adapters on frozen weights"),
     ("qlora", "adapters on 4-bit weights"),
 )
-GOALS = (("speed", "most tokens a second"), ("memory", "least memory at half the speed or more"))
+GOALS = (("speed", "most tokens per second"), ("memory", "least memory at half the speed or more"))
 FRAMEWORKS = (
     ("", "any: the plainest that does it"),
     ("ddp", "DistributedDataParallel"),

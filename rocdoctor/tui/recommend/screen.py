@@ -173,7 +173,7 @@ class RecommendPage(Page):
         elif self._form.form() != self._of:
             self._say("The form has changed: Enter makes the new plan.")
         elif self._outdated:
-            self._say("The machine was looked at again: Enter makes the plan anew.")
+            self._say("The machine was looked at again: Enter makes the plan again.")
         else:
             from rocdoctor.report.plan.recommend_document import headline
 

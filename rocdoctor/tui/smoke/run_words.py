@@ -17,7 +17,7 @@ def form_text(request: Request, count: int, frozen: bool) -> Text:
         ("set", "full" if request.full else "quick", "f"),
         ("modes", chosen, "space, o, a"),
         ("ranks", str(request.world) if request.world is not None else "auto", "+ -"),
-        ("back end", request.backend, "e"),
+        ("backend", request.backend, "e"),
         ("device", {"auto": "auto", "cpu": "CPU"}[request.device], "d"),
         ("figures", "yes" if request.figures else "no", "g"),
     )

@@ -71,7 +71,7 @@ class SmokePage(Page):
         ("a", "all modes of the set"),
         ("f", "the set: quick or full"),
         ("+, -", "more or fewer ranks; below one the machine decides"),
-        ("e", "back end: auto, nccl, gloo"),
+        ("e", "backend: auto, nccl, gloo"),
         ("d", "device: auto, or the CPU alone"),
         ("g", "measure figures too: how fast this machine is"),
         ("tab", "to the details, which scroll"),

@@ -190,7 +190,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
     if now.users is not None and now.users.why and not now.series and not now.users.by_gpu.get(now.place or 0):
         told = next(iter(unknown), now.users.why)  # of evidence: one reason for all that it lacks
-        unknown.setdefault(told, []).append("who holds it")
+        unknown.setdefault(told, []).append("which processes use it")
     else:
         text.append_text(user_lines(now.users, now.place, width, now.inside))
     reasons = Text()
@@ -284,8 +284,8 @@ def no_events(views: Sequence[GpuNow]) -> Text:
     if not silent:
         return Text("nothing since this screen was opened")
     if len(silent) == len(views):
-        return Text("unknown: no source here tells when a GPU is slowed down", style=UNKNOWN)
-    said = f"nothing since this screen was opened; unknown of gpu {number_ranges(silent)}, of which no source tells"
+        return Text("unknown: nothing here shows when a GPU is slowed down", style=UNKNOWN)
+    said = f"nothing since this screen was opened; unknown of gpu {number_ranges(silent)}, of which nothing is reported"
     return Text(said)
 
 
@@ -347,7 +347,7 @@ def _held_words(now: GpuNow) -> str:
         return f"nothing that costs speed; reported: {one_line(', '.join(flags))}"
     if word == "too hot":
         told = now.counted or isinstance(now.gpu.throttle, Known)
-        return "nothing that the driver reports" if told else "unknown: it is too hot, and no source tells more"
+        return "nothing that the driver reports" if told else "unknown: it is too hot, and nothing says more"
     return word
 
 

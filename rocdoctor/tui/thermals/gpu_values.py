@@ -59,7 +59,7 @@ def values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
 
 def _why(gpu: Gpu) -> str:
     driver = value_or(gpu.driver, "")
-    return "no driver is bound to it" if driver is None else "no source in this evidence tells"
+    return "no driver is bound to it" if driver is None else "not stated in this evidence"
 
 
 def _readings(gpu: Gpu) -> tuple[TemperatureReading, ...]:

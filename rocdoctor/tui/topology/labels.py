@@ -83,7 +83,7 @@ def gpu_facts(machine: Machine, gpu: Gpu) -> str:
     if not isinstance(gpu.vram_bytes, Known):
         parts.append("memory not known")
     if value_or(gpu.shared_memory, False):
-        parts.append("works in the CPU's memory")
+        parts.append("shares the CPU's memory")
     if value_or(gpu.pcie.removable, "") == "removable":
         parts.append("external (Thunderbolt or USB4)")
     if value_or(gpu.runtime_status, "") == "suspended":

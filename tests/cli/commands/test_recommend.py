@@ -19,7 +19,7 @@ def test_a_described_fleet(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["recommend", "--gpus", "8xMI300X", "--model", "llama-3.1-8b"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("Train llama-3.1-8b (pretrain, sequences of 4096 tokens) on 8 x")
-    for words in ("Settings", "Memory of one GPU", "Next best", "tokens/s a GPU"):
+    for words in ("Settings", "Memory of one GPU", "Next best", "tokens/s per GPU"):
         assert words in text
 
 

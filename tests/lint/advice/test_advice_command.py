@@ -88,7 +88,7 @@ def test_every_format_names_place_and_advice(script: str, capsys: pytest.Capture
     if form == "sarif":
         (one,) = json.loads(out)["runs"]
         titles = {rule["id"]: rule["shortDescription"]["text"] for rule in one["tool"]["driver"]["rules"]}
-        assert titles["advice-compile-backend-inductor-rocm"] == "torch.compile has a back end for ROCm."
+        assert titles["advice-compile-backend-inductor-rocm"] == "torch.compile has a backend for ROCm."
         lines = [row["locations"][0]["physicalLocation"]["region"]["startLine"] for row in one["results"]]
         assert lines == [4, 5, 7]
 

@@ -107,7 +107,7 @@ def test_plans_by_machine() -> None:
 def test_more_ranks_than_gpus_move_to_gloo_and_say_so() -> None:
     (setting,) = plan(ROCM, GPUS[:2], 4, "auto", "auto")
     assert (setting.world, setting.backend, setting.device) == (4, "gloo", "cuda")
-    assert "RCCL takes one rank a GPU" in setting.notes[0]
+    assert "RCCL takes one rank per GPU" in setting.notes[0]
 
 
 @pytest.mark.parametrize(

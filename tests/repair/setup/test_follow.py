@@ -42,7 +42,7 @@ def test_following_the_plan_ends_with_nothing_to_do(case: Case) -> None:
         if step is None:
             found = _plan(case, person)
             continue
-        assert len(did) < _MOST_ROUNDS, f"it goes on for ever: {did}"
+        assert len(did) < _MOST_ROUNDS, f"it goes on forever: {did}"
         done = _done(step)
         assert done not in did, f"{step.id} is asked for again: {did}"
         person.do(step)

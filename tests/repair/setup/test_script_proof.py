@@ -83,7 +83,7 @@ def test_a_command_that_fails_is_said_in_words(world: World) -> None:
     _program(world, "pip", "#!/bin/sh\nexit 7\n")
     done = world.run(render(SetupPlan("rocm", (_LATER,)), "a test", root=False))
     assert done.returncode == 7
-    assert "Stopped: step 1 failed (see above). Mend that, then run: bash" in done.stderr
+    assert "Stopped: step 1 failed (see above). Fix that, then run: bash" in done.stderr
 
 
 @needs_bash

@@ -59,4 +59,4 @@ def test_escape_sequences_never_reach_it() -> None:
 def test_eight_equal_findings_are_one_section() -> None:
     text = render(diagnosis([failed(OVERRIDE, f"gpu {index}") for index in range(8)]))
     assert text.count("### error") == 1
-    assert "gpu 0-7: This GPU" in text
+    assert "gpu 0-7: Each of these GPUs is" in text

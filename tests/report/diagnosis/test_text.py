@@ -48,7 +48,7 @@ def test_the_report_reads_as_designed() -> None:
         "  the check odd broke on machine: ValueError: boom\n"
         "  note: my/check.py: no function\n"
         "\n"
-        "To know more:\n"
+        "To find out more:\n"
         "  sudo dmesg | rocdoctor check --add -\n"
         "      the kernel log needs root\n"
     )
@@ -57,7 +57,7 @@ def test_the_report_reads_as_designed() -> None:
 def test_quiet_leaves_what_is_wrong_and_verbose_adds_what_is_silent() -> None:
     quiet = render(FULL, quiet=True)
     assert "gfx-override-mismatch" in quiet and "pcie-link-narrow" in quiet
-    for word in ("persistence-off", "MI210", "Verdicts", "To know more"):
+    for word in ("persistence-off", "MI210", "Verdicts", "To find out more"):
         assert word not in quiet
     verbose = render(FULL, verbose=True)
     assert "  unknown: ring-timeout: no kernel log in this evidence\n" in verbose
@@ -68,7 +68,7 @@ def test_quiet_leaves_what_is_wrong_and_verbose_adds_what_is_silent() -> None:
 def test_the_same_finding_on_eight_gpus_is_one() -> None:
     labels = [f"gpu {index} (0000:{index:02x}:00.0)" for index in range(8)]
     text = render(diagnosis([failed(OVERRIDE, label) for label in labels]), width=80)
-    assert text.count("This GPU is gfx942") == 1
+    assert text.count("Each of these GPUs is gfx942") == 1
     assert "error   gfx-override-mismatch  gpu 0-7\n" in text
     assert "  at 0000:00:00.0, 0000:01:00.0" in text
     assert "0000:07:00.0" in text

@@ -157,7 +157,7 @@ def test_what_takes_effect_later_is_said_before() -> None:
         assert plan.asks_first
         assert word in asking(plan).plain
     for source in ("env", "read /proc/self/limits", "open /dev/kfd"):
-        assert "started anew" in asking(plan_for(_row(source=source), "live")).plain
+        assert "started again" in asking(plan_for(_row(source=source), "live")).plain
     assert not plan_for(_row(), "live").asks_first
 
 
@@ -219,7 +219,7 @@ def test_unknown_is_never_fixed(after: tuple[Verdict, ...], words: str) -> None:
 
 def test_other_evidence_and_lost_checks_are_said() -> None:
     broken = BROKEN["link x4"]()
-    assert "cannot be asked anew" in outcome(_verified(broken, None, "pcie-link-narrow"))[1]
+    assert "cannot be asked again" in outcome(_verified(broken, None, "pcie-link-narrow"))[1]
     fresh = LiveCapture(broken)
     found = verify(VerifyPlan("check", "rocdoctor check gone", "gone-for-good"), (), lambda: fresh, VerifyProgress())
     assert outcome(found)[0] == "unknown"

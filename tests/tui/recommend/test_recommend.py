@@ -199,7 +199,7 @@ def test_what_does_not_fit_names_the_smallest_change_and_a_key_applies_it() -> N
 
     text, form = driven(fixture_host("rx7900xtx-2gpu"), apply)
     assert "Nothing fits: llama-3.1-8b (full" in text
-    assert "Even the plan that holds least needs" in text
+    assert "Even the smallest plan needs" in text
     assert "Key a applies the smallest change: --method lora" in text
     assert form == Form("llama-3.1-8b", "lora")
 

@@ -56,7 +56,7 @@ def test_heads_stand_over_their_cells() -> None:
     for width, mark in ((77, None), (77, False), (120, True)):
         heads = heading(section, width, mark is not None).plain.splitlines()
         shown = line(section.rows[0], 2, width, mark).plain
-        assert heads[0] == "2 ranks on the CPU, back end gloo, torch 2.13.0, 4.7 s"
+        assert heads[0] == "2 ranks on the CPU, backend gloo, torch 2.13.0, 4.7 s"
         assert heads[1].index(" 0 ") + 1 == shown.index("ok") + 1
         assert heads[1].index("time") + 4 >= shown.index(" s ") - 2
         assert heads[1].index("difference") == shown.index("grad")

@@ -63,7 +63,7 @@ def test_the_choice_becomes_the_question(host: LiveFixture, runner: ScriptedRunn
         assert f"modes all {quick} " in form(app)
         await pilot.press("plus", "plus", "plus", "minus", "e", "e", "d", "g", "f")
         assert f"set full (f), modes all {count} " in form(app)
-        assert "ranks 2 (+ -), back end gloo (e), device CPU (d), figures yes (g)" in form(app)
+        assert "ranks 2 (+ -), backend gloo (e), device CPU (d), figures yes (g)" in form(app)
         await pilot.press("space")
         assert f"modes {count - 1} " in form(app)
         await pilot.press("space")

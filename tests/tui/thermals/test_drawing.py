@@ -265,7 +265,7 @@ def test_a_temperature_of_three_digits_keeps_the_name_and_is_red_beside_its_limi
     assert any(span.style == WRONG and "101" in line.plain[span.start : span.end] for span in line.spans)
     assert line.plain.rstrip().endswith("too hot")
     # Where no source tells of throttling, nothing may say that there is none.
-    assert "unknown: it is too hot, and no source tells more" in detail(now, 100).plain
+    assert "unknown: it is too hot, and nothing says more" in detail(now, 100).plain
     assert no_events([now]).plain.startswith("unknown")
     told = GpuNow(amd_gpu(throttle=()))
     assert no_events([told]).plain == "nothing since this screen was opened"

@@ -96,7 +96,7 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
     ]
     messages = " ".join(dict.fromkeys(one.message for _, one in found))
     evidence = evidence_of([verdict for verdict, _ in found])
-    title = "Install the companions that belong to this torch"
+    title = "Install the companion packages that belong to this torch"
     if not wrong or index is None:
         notes = ("Build or install these packages again for the installed torch: each fits one release only.",)
         return Step(
@@ -118,7 +118,7 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
         "now",
         Verify(_MISMATCH),
         bring_back_alone(here, {name: own[name] for name in wrong}),
-        notes=(f"torch=={version} stands in the command so that pip takes the companions of this torch.",),
+        notes=(f"torch=={version} stands in the command so that pip takes the packages built for this torch.",),
     )
 
 
@@ -155,7 +155,7 @@ def _fine(situation: Situation, want: RequiredTorch) -> Step:
         if there
         else "Nothing beside torch is installed that could clash."
     )
-    return Step("companions", "Companions of torch", "done", why, evidence, notes=_others(situation, want))
+    return Step("companions", "Companion packages of torch", "done", why, evidence, notes=_others(situation, want))
 
 
 def _others(situation: Situation, want: RequiredTorch) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
             return _done(situation, gpus)
         return _by_hand(situation, *reason)
     if reason is None:
-        why = "Which driver is bound to the GPU is not in this evidence; nvidia-smi tells."
+        why = "Which driver is bound to the GPU is not in this evidence; nvidia-smi shows it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     return _repair(situation, *reason)
 
@@ -261,7 +261,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     undo = (*undo, *(Action(words=("rm", "-f", path), root=True) for path in fetched))
     missing = open_in(actions)
     if missing:
-        why = f"{message} The evidence does not tell {', '.join(missing)}, which the commands need."
+        why = f"{message} The evidence does not show {', '.join(missing)}, which the commands need."
         return Step(_ID, title, "unknown", why, evidence, verify=verify, notes=(f"See {_PAGE}",))
     branch = f" {route.driver}" if route.driver else ""
     if any(one.words[:2] == ("mokutil", "--import") for one in actions):

@@ -170,7 +170,7 @@ def _where(situation: Situation, names: Iterable[str]) -> tuple[str, ...]:
     how = " && ".join(action.command for action in known) or "update-initramfs -u, dracut -f or mkinitcpio -P"
     return (
         f"To find it: grep -rns {words} /etc/modprobe.d /proc/cmdline",
-        f"Files in /etc/modprobe.d may stand in the initial RAM disk too: after a change make it anew ({how}).",
+        f"Files in /etc/modprobe.d may stand in the initial RAM disk too: after a change make it again ({how}).",
     )
 
 

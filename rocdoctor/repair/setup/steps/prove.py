@@ -81,7 +81,7 @@ def _checks(situation: Situation) -> Step:
 
 def _smoke(situation: Situation) -> Step:
     runs = situation.machine.smoke
-    title, named = "Prove training with compared numbers", _option(situation)
+    title, named = "Prove that training computes correctly", _option(situation)
     verify = Verify(command=_SMOKE if named else "rocdoctor smoke", shows="no mode fails")
     modes = [mode for run in runs for mode in run.modes]
     failed = [mode for mode in modes if mode.state in ("fail", "crashed")]
@@ -90,7 +90,7 @@ def _smoke(situation: Situation) -> Step:
         evidence = (Evidence(count_words(len(passed), "mode") + " passed", situation.machine.smoke_question),)
         return Step("smoke", title, "done", "The smoke tests ran here and no mode failed.", evidence, verify=verify)
     torch = situation.machine.torch.version
-    why = "Each kind of parallelism runs in small, and its numbers are compared with those of one process."
+    why = "Each kind of parallelism runs on a small scale, and its numbers are compared with those of one process."
     if failed:
         why = f"{count_words(len(failed), 'mode')} of the smoke tests failed: {failed[0].mode}."
     elif isinstance(torch, Known) and torch.value is not None and works(situation.machine):

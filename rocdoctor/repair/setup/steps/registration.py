@@ -24,7 +24,7 @@ def steps(situation: Situation) -> Sequence[Step]:
         title = f"Registration with {asked.vendor}"
         how = "its cloud gives the packages" if fact.value in CLOUDS else "the system is registered"
         return (Step(REGISTRATION, title, "done", f"{situation.os_words}: {how}.", (cite(fact, how),)),)
-    why = f"{situation.os_words} gives its packages to registered systems alone, and this one is not registered."
+    why = f"{situation.os_words} gives its packages only to registered systems, and this one is not registered."
     return (
         Step(
             REGISTRATION,

@@ -102,10 +102,10 @@ def _packages(situation: Situation) -> Sequence[Step]:
     if installed:
         return (_installed(situation, installed, optional),)
     if not situation.machine.rocm_complete:
-        why = "Whether ROCm is installed is not in this evidence; ls -d /opt/rocm* tells it."
+        why = "Whether ROCm is installed is not in this evidence; ls -d /opt/rocm* shows it."
         return (Step(_ID, "ROCm packages", "unknown", why, verify=_VERIFY, optional=optional),)
     if not situation.gfx:
-        why = "The target of this GPU is not known yet: the driver tells it, and it decides which packages fit."
+        why = "The target of this GPU is not known yet: the driver reports it, and it decides which packages fit."
         return (Step(_ID, "ROCm packages", "waiting", why, verify=_VERIFY, needs=("driver",), optional=optional),)
     return (_install(situation, "", (), optional),)
 
@@ -167,7 +167,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         relative = ", ".join(name for name in route.packages)
         why = f"{sentence(message)} {release} has no code for {gfx}; {relative} has that of a relative.".strip()
     if route.stream == "distribution":
-        which = release if route.rocm else "ROCm, of a release that the tables do not tell,"
+        which = release if route.rocm else "ROCm, of a release that the tables do not give,"
         why = f"{sentence(message)} {where} has {which} in its own archive.".strip()
     missing = open_in(actions)
     if missing:

@@ -117,11 +117,11 @@ def _capability(want: RequiredTorch, told: Judgement) -> Step:
             _ID,
             "Install torch",
             "unknown",
-            f"{why}; {asks} tells it.",
+            f"{why}; {asks} shows it.",
             told.evidence,
             verify=Verify(command=asks, shows="7.5 or more: CUDA 12.8 and later builds have code for it"),
         )
-    why = f"{why}, and the driver tells it once it runs."
+    why = f"{why}, and the driver reports it once it runs."
     return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
 
 

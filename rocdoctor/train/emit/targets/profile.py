@@ -100,7 +100,9 @@ def _line(trait: Trait, value: str, indent: str) -> str:
 
 def _machine(machine: Machine) -> Iterator[str]:
     yield ""
-    yield from comment("The GPUs by ascending PCI address: a job that starts one rank a GPU fails when one is missing.")
+    yield from comment(
+        "The GPUs by ascending PCI address. A job that starts one rank per GPU fails when one is missing."
+    )
     if machine.gpus:
         yield "gpus:"
     else:
@@ -141,7 +143,7 @@ def _described(plan: Plan | None) -> Iterator[str]:
         return
     words = {one.trait.key: one.trait for one in OF_GPU}
     yield ""
-    yield from comment("The GPUs of one node: a job that starts one rank a GPU fails when one is missing.")
+    yield from comment("The GPUs of one node: a job that starts one rank per GPU fails when one is missing.")
     yield "gpus:"
     for seat in plan.fleet.seats:
         named = {"name": seat.name, "bdf": seat.bdf or "", "gfx": plan.fleet.gfx or ""}

@@ -82,7 +82,7 @@ def _directives(plan: Plan, order: Order) -> Iterator[str]:
         yield f"#SBATCH --signal=TERM@{_WARNING_S}"
     else:
         yield "# no time limit is asked for, so that of the partition holds"
-    yield "# a job that is queued again starts anew; use --requeue where the program resumes from a checkpoint"
+    yield "# a job that is queued again starts again; use --requeue where the program resumes from a checkpoint"
     yield "#SBATCH --no-requeue"
 
 

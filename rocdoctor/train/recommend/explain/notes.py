@@ -30,7 +30,7 @@ def _notes(plan: Plan) -> Iterator[str]:
         yield f"The speed may be {slower(told)}."
     if plan.result.fits == "tight":
         yield (
-            "This plan is tight: the estimate reaches beyond what can be planned with. Start with it and watch the "
+            "This plan is tight: the estimate reaches beyond what is available to a plan. Start with it and watch the "
             "memory; the changes under 'If it does not fit' come next."
         )
         if refusal(work) is None:
@@ -139,7 +139,7 @@ def _held_back(plan: Plan) -> Iterator[str]:
     changes: list[str] = []
     before, after = f"{plan.result.memory.high / GIB:.1f}", f"{other.memory.high / GIB:.1f}"
     if before != after:
-        changes.append(f"hold at most {after} in place of {before} GiB")
+        changes.append(f"need at most {after} instead of {before} GiB")
     if other.speed is not None and plan.result.speed is not None:
         gain = other.speed.tokens_per_s_per_gpu / plan.result.speed.tokens_per_s_per_gpu - 1
         changes += [f"be {gain:.0%} faster"] if gain > 0.005 else []

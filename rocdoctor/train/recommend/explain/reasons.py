@@ -28,7 +28,7 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
         freed = ", of one matrix at a time" if work.step_in_backward else ""
         moved = ", which move to main memory" if work.paged else ""
         lines.append(
-            f"states: {weights:g} B weights, {gradients:g} B gradients{freed}, {optimizer:g} B optimizer a parameter"
+            f"states: {weights:g} B weights, {gradients:g} B gradients{freed}, {optimizer:g} B optimizer per parameter"
             f"{moved}"
         )
     else:
@@ -44,7 +44,8 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     kept = (found.reserved - found.live_peak) / GIB
     room = ", where there is room" if found.reserved > found.needed else ""
     lines.append(
-        f"the allocator holds {kept:.1f} GiB more than lives{room}, the device {found.context / GIB:.1f} GiB beside it"
+        f"the allocator holds {kept:.1f} GiB more than is in use{room}; the runtime takes another "
+        f"{found.context / GIB:.1f} GiB of the device"
     )
     lines += _tried(work)
     if told is None:
@@ -65,7 +66,7 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     lines.append(
         "step: " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in shown if value > 0.005 * total)
     )
-    square = "mfu counts 6 N + 12 L h s FLOP a token (whole attention square)"
+    square = "mfu counts 6 N + 12 L h s FLOP per token (whole attention square)"
     lines.append(f"{square} against the {peak} peak; causal: {100 * told.mfu_causal:.1f} %")
     if plan.stages > 1:
         idle = f"{100 * plan.idle:.0f} % idle on top"
@@ -76,9 +77,9 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
 def slower(told: Speed) -> str:
     """Why a GPU may be slower than estimated, with the lower end."""
     return (
-        f"as low as {told.low:.0f} tokens/s a GPU: the estimate rests on the vendor's tuned images or on Megatron-LM, "
-        "and torch's own builds of August 2025 reached half to three quarters of it on such GPUs. `rocdoctor smoke "
-        "--figures` measures what yours reaches"
+        f"as low as {told.low:.0f} tokens/s per GPU: the estimate rests on the vendor's tuned images or on "
+        "Megatron-LM, and torch's own builds of August 2025 reached half to three quarters of it on such GPUs. "
+        "`rocdoctor smoke --figures` measures what yours reaches"
     )
 
 

@@ -53,7 +53,7 @@ def _share(better: Candidate, other: Candidate) -> str:
 def margin(first: Candidate, second: Candidate) -> str:
     """By how much the plan is ahead of the next best one."""
     most, now = gib(second.memory.high), gib(first.memory.high)
-    held = "it holds as much" if most == now else f"it holds at most {most} in place of {now}"
+    held = "it needs as much" if most == now else f"it needs at most {most} instead of {now}"
     if first.speed is None or second.speed is None:
         return f"speeds are not known; {held}"
     change = 1 - second.speed.tokens_per_s_per_gpu / first.speed.tokens_per_s_per_gpu
@@ -100,7 +100,7 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
             "data_parallel",
             str(sizes.dp),
             "each rank works on its own part of the batch",
-            f"{sent / 1e9:.2f} GB sent a step and GPU",
+            f"{sent / 1e9:.2f} GB sent per step and GPU",
         )
     yield from _sharding(search, chosen)
     yield from _tensor(search, chosen)
@@ -170,7 +170,7 @@ def _framework(chosen: Candidate, plan: Plan) -> Choice:
     if work.framework == "deepspeed":
         reason = "it moves states to main memory" if work.parallel.offload_optimizer else "its ZeRO stage suits best"
         return Choice("framework", "deepspeed", reason)
-    reason = f"{FRAMEWORK_WORDS[work.framework]} divides the states over the GPUs"
+    reason = f"{FRAMEWORK_WORDS[work.framework]} shards the training state over the GPUs"
     if plan.workload.method == "pretrain" and not work.transformers and without_code(work.model) is not None:
         without = "torchtitan has no 16-bit configuration of these sizes"
         if work.framework == "megatron" and plan.fleet.nodes > 1:
@@ -195,8 +195,8 @@ def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
     if sizes.shard > 1:
         names = {1: "the optimizer is", 2: "gradients and optimizer are", 3: "weights, gradients and optimizer are"}
         whole = _with(search, chosen, replace(work, parallel=replace(sizes, zero=0, shard=1)))
-        per = f"{sum(bytes_per_parameter(work)):g} B a parameter: " if work.method == "full" else ""
-        figure = f"{per}{gib(whole.memory.states)} whole, {gib(chosen.memory.states)} a GPU"
+        per = f"{sum(bytes_per_parameter(work)):g} B per parameter: " if work.method == "full" else ""
+        figure = f"{per}{gib(whole.memory.states)} whole, {gib(chosen.memory.states)} per GPU"
         why = "which leaves room for activations"
         if whole.fits == "no":
             why = f"since whole ones would need {gib(whole.memory.low)} or more with the activations"
@@ -273,7 +273,7 @@ def _context_expert(chosen: Candidate) -> Iterator[Choice]:
             "context_parallel",
             str(work.parallel.cp),
             "the sequence is divided, keys and values go round",
-            f"{work.seq // work.parallel.cp} tokens a GPU",
+            f"{work.seq // work.parallel.cp} tokens per GPU",
         )
     if work.parallel.ep > 1:
         yield Choice(
@@ -291,7 +291,7 @@ def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     if larger is not None:
         other = _with(search, chosen, replace(work, micro_batch=larger[0], microbatches=larger[1]))
         if other.fits != "yes":
-            held = f"may need {gib(other.memory.high)} of the {gib(room(work))} that can be planned with"
+            held = f"may need {gib(other.memory.high)} of the {gib(room(work))} available to a plan"
             reason = f"{larger[0]} {held}"
         elif not search.fits_as_it_is(other.work):
             reason = f"{larger[0]} would fit only while nothing breaks the compiled graph"
@@ -305,7 +305,7 @@ def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
         words = f"{given} sequences a step as asked: {made_of}"
     else:
         count = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
-        words = f"none was asked for: {count} ({plan.global_batch * work.seq} tokens) a step"
+        words = f"no batch size was asked for: {count} ({plan.global_batch * work.seq} tokens) a step"
     yield Choice("grad_accum", str(work.microbatches), words)
 
 
@@ -349,7 +349,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             "paged_adamw_8bit",
             "8-bit moments do not fit beside the rest, so they move between GPU and main memory; this one needs the "
             "package bitsandbytes and may change the loss slightly",
-            f"{each:g} B a parameter",
+            f"{each:g} B per parameter",
         )
     if work.optimizer == "adam8bit":
         return Choice(
@@ -357,7 +357,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             "adamw_8bit",
             "AdamW with fp32 moments does not fit; this one needs the package "
             "bitsandbytes and may change the loss slightly",
-            f"{each:g} B a parameter",
+            f"{each:g} B per parameter",
         )
     if work.optimizer == "adam16bit":
         whole = _with(search, chosen, replace(work, optimizer="adam"))
@@ -366,7 +366,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             "adamw_bf16_moments",
             f"moments in fp32 would need {gib(whole.memory.high)}; weights and gradients stay in fp32, as in NVIDIA's "
             "recipe for DeepSeek-V4; the FusedAdam of TransformerEngine keeps them (the notes say which release)",
-            f"{each:g} B a parameter",
+            f"{each:g} B per parameter",
         )
     if work.pure_bf16:
         whole = _with(search, chosen, replace(work, pure_bf16=False))
@@ -374,8 +374,8 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
             f"moments in bf16 as the weights: states in fp32 would need {gib(whole.memory.high)}; small updates are "
             "lost to rounding, so watch the loss"
         )
-        return Choice("optimizer", "adamw", reason, f"{each:g} B a parameter", _in_fp32(search, chosen))
-    return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")
+        return Choice("optimizer", "adamw", reason, f"{each:g} B per parameter", _in_fp32(search, chosen))
+    return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B per parameter")
 
 
 def _in_fp32(search: Search, chosen: Candidate) -> str:
@@ -395,6 +395,5 @@ def _offload(search: Search, chosen: Candidate) -> Choice:
     what = "weights and optimizer" if work.parallel.offload_weights else "optimizer"
     plain = replace(work, parallel=replace(work.parallel, offload_optimizer=False, offload_weights=False))
     other = _with(search, chosen, plain)
-    return Choice(
-        "offload", what, f"on the GPU they would need up to {gib(other.memory.high)}", f"{gib(room(work))} to plan with"
-    )
+    reason = f"on the GPU they would need up to {gib(other.memory.high)}"
+    return Choice("offload", what, reason, f"{gib(room(work))} available to a plan")

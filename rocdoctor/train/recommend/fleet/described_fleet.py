@@ -107,7 +107,7 @@ def described(text: str, nodes: int = 1, ram_gib: float | None = None) -> Fleet:
     )
     if nodes > 1:
         sources["network"] = "assumption"
-        notes.append(f"the network is not known: {gpu.nic / 1e9:.4g} GB/s a GPU are assumed")
+        notes.append(f"the network is not known: {gpu.nic / 1e9:.4g} GB/s per GPU is assumed")
     name = _without_maker(full) if profile else asked.name
     return Fleet(
         name=_said(asked, name, nodes),
@@ -300,7 +300,7 @@ def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
     if asked.memory_gib is not None:
         if listed and not any(0.9 * one <= asked.memory_gib <= 1.03 * one for one in listed):
             sizes = " or ".join(f"{one:g}" for one in listed)
-            notes.append(f"{asked.memory_gib:g} GiB a GPU as stated; the tables know {asked.name} with {sizes} GiB")
+            notes.append(f"{asked.memory_gib:g} GiB per GPU as stated; the tables know {asked.name} with {sizes} GiB")
         return asked.memory_gib
     if not listed and profile is not None and profile.family == "amd-apu" and ram_gib is not None:
         notes.append(
@@ -316,7 +316,7 @@ def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
     if not listed:
         raise SpecError(
             f"the memory of {asked.name} is in no table; state it: {asked.count}x{asked.name.replace(' ', '-')}:16GiB "
-            "(the size of your cards in place of 16)"
+            "(the size of your cards instead of 16)"
         )
     sized = re.search(r"(?<!\d)(\d{1,3})\s?gi?b?\b", asked.name, re.IGNORECASE)
     if sized is not None and any(float(sized.group(1)) == one for one in listed):
@@ -369,7 +369,7 @@ def _host_memory(
         return ram_gib * GIB
     sources["host_memory"] = "assumption"
     notes.append(
-        f"main memory is not given: {_HOST_MEMORY * memory_gib:.0f} GiB a node are assumed, three times the "
+        f"main memory is not given: {_HOST_MEMORY * memory_gib:.0f} GiB per node is assumed, three times the "
         "memory of its GPUs"
     )
     return _HOST_MEMORY * memory_gib * GIB

@@ -187,7 +187,7 @@ def _memory(
         label = _name(devices[0].gpu, profile)
         raise SpecError(
             f"the memory of {label} is not in this evidence; describe it: --gpus {len(devices)}x{label}:16GiB "
-            "(the size of your cards in place of 16)"
+            "(the size of your cards instead of 16)"
         )
     _used(devices, notes)
     return memory, usable
@@ -231,7 +231,7 @@ def _network(
     if rate is None:
         sources["network"] = "assumption"
         assumed = read_gpu(spec, network_rates(), []).nic / 1e9
-        notes.append(f"the speed of the network is not known: {assumed:.4g} GB/s a GPU are assumed")
+        notes.append(f"the speed of the network is not known: {assumed:.4g} GB/s per GPU is assumed")
         return
     spec["nic_gb_s"] = round(rate, 3)
     sources["network"] = "machine"

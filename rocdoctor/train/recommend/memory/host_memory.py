@@ -72,7 +72,7 @@ def shared_memory(
             memory = most
             sources["memory"] = "assumption"
             notes.append(
-                f"the GPU works in main memory: {most / GIB:.1f} GiB a GPU, three quarters of it, are planned "
+                f"the GPU works in main memory: {most / GIB:.1f} GiB per GPU, three quarters of it, are planned "
                 "for; the rest is for the system and the program"
             )
     notes.append(

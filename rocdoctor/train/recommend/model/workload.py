@@ -90,7 +90,7 @@ def read_workload(
         raise SpecError(f"method '{method}' is not known; there are {', '.join(get_args(Method))}")
     if seq is None:
         seq = _SEQUENCE[method]
-        derived.append(f"sequence length not given: {seq} tokens; --seq states another")
+        derived.append(f"sequence length not given: {seq} tokens; --seq sets another")
     if not 1 <= seq <= 100_000_000:
         raise SpecError(f"seq must be between 1 and 100000000, not {seq}")
     if global_batch is not None and not 1 <= global_batch <= 10_000_000:

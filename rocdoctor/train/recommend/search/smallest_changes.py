@@ -60,9 +60,9 @@ def _why(search: Search, frameworks: Sequence[Framework]) -> str:
     if least is None:
         return _no_batch(search) or "No division of this model and batch over these GPUs exists."
     return (
-        f"Even the plan that holds least needs {gib(least.memory.low)} to {gib(least.memory.high)} a "
+        f"Even the smallest plan needs {gib(least.memory.low)} to {gib(least.memory.high)} per "
         f"{'process' if search.fleet.vendor == 'cpu' else 'GPU'}; "
-        f"{gib(room(work))} can be planned with ({gib(work.gpu.usable_bytes)} usable)."
+        f"{gib(room(work))} are available to a plan ({gib(work.gpu.usable_bytes)} usable)."
     )
 
 

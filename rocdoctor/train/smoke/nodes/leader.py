@@ -233,7 +233,7 @@ class Lead:
                     "visible-devices-conflict",
                     (0,),
                     words,
-                    "Use fewer ranks a node, or --backend gloo.",
+                    "Use fewer ranks per node, or --backend gloo.",
                 )
             )
             return None, found

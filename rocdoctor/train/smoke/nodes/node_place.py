@@ -80,7 +80,7 @@ def place(nnodes: str, node_rank: int | None, rdzv: str | None, variables: Mappi
     elif slurm:
         names = hosts(slurm.get("SLURM_STEP_NODELIST") or slurm.get("SLURM_JOB_NODELIST") or "")
         if not names:
-            raise PlaceError("Slurm does not tell the list of nodes; name node 0 with --rdzv HOST:PORT")
+            raise PlaceError("Slurm does not give the list of nodes; name node 0 with --rdzv HOST:PORT")
         host, port = names[0], DEFAULT_PORT + (_number(job) or 0) % _SLURM_PORTS
     else:
         raise PlaceError(

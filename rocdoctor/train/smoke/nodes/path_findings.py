@@ -116,7 +116,7 @@ def speed_findings(links: Sequence[ProbedLink], nodes: Mapping[int, NodeFacts]) 
                 than = f"; the slower interface says {named} Mbit/s" if named else ""
                 words = (
                     f"The way from node {giver} to node {taker} carries {rate:.0f} Mbit/s ({rate / 8:.1f} MB/s){than}. "
-                    f"The gradients of 1e9 parameters in bf16 would take {_GRADIENT_BITS / rate / 1e6:.0f} s a step."
+                    f"The gradients of 1e9 parameters in bf16 would take {_GRADIENT_BITS / rate / 1e6:.0f} s per step."
                 )
                 advice = (
                     "Check whether this is the fast network (name it in NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME), at "

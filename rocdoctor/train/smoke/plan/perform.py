@@ -69,7 +69,7 @@ def setting_of(
             f"{other[0].get('index')} here ({other[0].get('name')}) has {size:.0f} GiB{_ELSEWHERE}"
         )
     if not hello.get("nccl"):
-        raise PlanError("plans are tried on GPUs with the nccl back end, which this torch was built without")
+        raise PlanError("plans are tried on GPUs with the nccl backend, which this torch was built without")
     return RunSetting(ranks, "nccl", "cuda")
 
 

@@ -64,7 +64,7 @@ def launch(mode: Mode, place: LaunchPlace, told: Told | None = None) -> ModeResu
     assert how is not None, mode.name
     versions = installed(place, how.packages)
     if versions is None:
-        return _said(mode.name, "unknown", f"{place.interpreter} does not tell what is installed", place.world)
+        return _said(mode.name, "unknown", f"{place.interpreter} does not say what is installed", place.world)
     absent = [name for name in how.packages if name not in versions]
     why = f"{absent[0]} is not installed in {place.interpreter}" if absent else ""
     if not why and how.needs is not None:

@@ -189,7 +189,7 @@ class Pool:
         while (found := self._event(deadline)) is not None:
             if found["event"] == "survey":
                 return found
-        return {"gpus": [], "error": f"torch did not tell the GPUs within {limit_s:g} s"}
+        return {"gpus": [], "error": f"torch did not list the GPUs within {limit_s:g} s"}
 
     def start(
         self,

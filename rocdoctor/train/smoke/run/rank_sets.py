@@ -61,7 +61,7 @@ def _need_nccl(hello: dict[str, Any], count: int, world: int | None, library: st
     if device == "cpu":
         raise PlanError("--backend nccl needs GPUs; it does not go with --device cpu")
     if not hello.get("nccl"):
-        raise PlanError(f"this torch was built without {library} (the nccl back end); use --backend gloo")
+        raise PlanError(f"this torch was built without {library} (the nccl backend); use --backend gloo")
     if (world or 1) > count:
         raise PlanError(
             f"--backend nccl needs a GPU for each rank: {world or 1} asked for, torch sees {count}; "
@@ -83,6 +83,6 @@ def _sharing(
         notes: tuple[str, ...] = ()
         if backend == "auto" and ranks > count:
             owners = "one GPU" if count == 1 else f"{count} GPUs"
-            notes = (f"{ranks} ranks share {owners}, so they talk over gloo: {library} takes one rank a GPU",)
+            notes = (f"{ranks} ranks share {owners}, so they talk over gloo: {library} takes one rank per GPU",)
         found.append(RunSetting(ranks, "gloo", "cuda", limit, (library, "links between GPUs"), notes))
     return found

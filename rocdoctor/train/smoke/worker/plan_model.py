@@ -19,7 +19,7 @@ def code_of(context: Context) -> Any:
     folder = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(folder, "..", "..", "..", "host", "probe", "memory_model.py")
     found = importlib.util.spec_from_file_location("rocdoctor_memory_model", os.path.normpath(path))
-    context.need(found is not None and found.loader is not None, "memory_model.py is missing: install rocdoctor anew")
+    context.need(found is not None and found.loader is not None, "memory_model.py is missing: install rocdoctor again")
     module = importlib.util.module_from_spec(found)  # type: ignore[arg-type]
     found.loader.exec_module(module)  # type: ignore[union-attr]
     return module

@@ -65,7 +65,7 @@ class Gauge:
             context.torch.cuda.reset_peak_memory_stats(context.device)
         else:
             with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as stream:
-                stream.write("5")  # VmHWM begins anew (linux Documentation/filesystems/proc.rst)
+                stream.write("5")  # VmHWM begins again (linux Documentation/filesystems/proc.rst)
             self.before = _status("VmRSS")
 
     def most(self) -> dict[str, Any]:

@@ -51,7 +51,9 @@ class Proof:
 # that train in fp32 (2026-11-24).
 _FLIPPED = "one flipped bit (bit 20) of one gradient shows 1.7e-4"
 EXACT = Tolerance(
-    0.0, "what is only moved, and whole numbers", "copying rounds nothing, and sums of small whole numbers are exact"
+    0.0,
+    "numbers that are only copied, and whole numbers",
+    "copying rounds nothing, and sums of small whole numbers are exact",
 )
 # By stage, where a comparison says nothing else. Of the set of tensors that are compared together.
 FP32 = {

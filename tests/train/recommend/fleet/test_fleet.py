@@ -92,7 +92,7 @@ def test_stated_memory_counts_and_a_rate_that_no_table_has_stays_unknown() -> No
 def test_a_stated_size_that_no_table_has_is_taken_and_named() -> None:
     fleet = described("RTX 4090:48GiB")
     assert fleet.gpu.memory_bytes == 48 * GIB
-    assert any("48 GiB a GPU as stated; the tables know RTX 4090 with 24 GiB" in note for note in fleet.notes)
+    assert any("48 GiB per GPU as stated; the tables know RTX 4090 with 24 GiB" in note for note in fleet.notes)
 
 
 @pytest.mark.parametrize(("text", "gib"), [("8xA100", 40), ("2xMI50", 16), ("8xV100", 16), ("4xGH200", 96)])

@@ -361,11 +361,11 @@ def half_of_ranks(context: Context, ranks: list[int]) -> Any:
 
 _KEPT = Proof(
     "every parameter and both moments of AdamW, as each rank reads back what it wrote and as other ranks load it",
-    "the numbers that were saved, which every rank has made by itself",
+    "the numbers that were saved, which every rank has computed by itself",
     (EXACT,),
 )
 MODES = (
-    Mode("checkpoint", "sharded checkpoint, loaded into another sharding", reshard, _KEPT, objects=True),
+    Mode("checkpoint", "sharded checkpoint, loaded with a different sharding", reshard, _KEPT, objects=True),
     Mode(
         "checkpoint-shapes",
         "sharded checkpoint, loaded into every other sharding",

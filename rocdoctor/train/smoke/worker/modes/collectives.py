@@ -367,12 +367,14 @@ def large(context: Context) -> None:
 
 _OBJECTS = MOVED.but(computed="objects that travel", against="the objects that were sent")
 MODES = (
-    Mode("all-reduce", "all_reduce: every kind of sum, seven types", all_reduce, SUMMED),
+    Mode("all-reduce", "all_reduce: every reduction, in seven types", all_reduce, SUMMED),
     Mode("one-to-all", "broadcast, reduce, scatter and gather from and to every rank", one_to_all, MOVED),
     Mode("all-gather", "all_gather into a list and into one tensor", all_gather, MOVED),
     Mode("reduce-scatter", "reduce_scatter from one tensor", reduce_scatter, MOVED),
     Mode("all-to-all", "all_to_all with equal and with unequal parts", all_to_all, MOVED),
-    Mode("point-to-point", "send and receive between every two ranks, and a ring", point_to_point, MOVED, min_world=2),
+    Mode(
+        "point-to-point", "send and receive between every pair of ranks, and a ring", point_to_point, MOVED, min_world=2
+    ),
     Mode("subgroups", "collectives in two groups at once", subgroups, SUMMED, min_world=2),
     Mode(
         "large-messages", "every collective with 16 MiB (up to 256 MiB on GPUs)", large, MOVED, full=True, min_world=2

@@ -54,7 +54,7 @@ def fp16_hook(context: Context) -> None:
 
 def bf16_hook(context: Context) -> None:
     """Gradients travel in bf16."""
-    context.need(context.backend == "nccl", "torch registers this hook on the nccl back end only")
+    context.need(context.backend == "nccl", "torch registers this hook on the nccl backend only")
     _compressed(context, "bf16_compress_hook", "bf16")
 
 

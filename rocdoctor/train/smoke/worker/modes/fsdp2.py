@@ -299,17 +299,17 @@ def _offload(context: Context, policy: Any) -> None:
 
 MODES = (
     Mode("fsdp2", "FSDP2: parameters, gradients and optimizer split", full, SHARDED),
-    Mode("fsdp2-no-reshard", "FSDP2 that keeps gathered parameters until the backward", no_reshard, SHARDED),
+    Mode("fsdp2-no-reshard", "FSDP2 that keeps gathered parameters until the backward pass", no_reshard, SHARDED),
     Mode("fsdp2-bf16", "FSDP2 in mixed precision: bf16 parameters, fp32 sums", mixed, SHARDED_SHORT),
     Mode("fsdp2-hsdp", "FSDP2 within replicas (HSDP)", hybrid, SHARDED, min_world=2),
     Mode("fsdp2-checkpointing", "FSDP2 with activation checkpointing", checkpointed, SHARDED),
     Mode(
         "fsdp2-activation-offload",
-        "FSDP2 with activations in the memory of the CPU",
+        "FSDP2 with activations in CPU memory",
         offloaded_activations,
         SHARDED,
         full=True,
     ),
     Mode("fsdp2-compile", "FSDP2 over compiled blocks", compiled, SHARDED, full=True, slow=6.0),
-    Mode("fsdp2-offload", "FSDP2 with shards in the memory of the CPU", offload, SHARDED),
+    Mode("fsdp2-offload", "FSDP2 with shards in CPU memory", offload, SHARDED),
 )
