@@ -26,7 +26,7 @@ Not masked by design:
   the variables that choose them; it says so. Names of people and machines, folders and secrets of the evidence do not
   get there.
 - Reports about several nodes (`smoke --nnodes`) keep private addresses and names of network cards, which are what has
-  to be mended; public addresses, names, secrets and addresses of network cards are masked.
+  to be fixed; public addresses, names, secrets and addresses of network cards are masked.
 - The commands and files of `setup` and of its script: they name folders as they are, where the evidence does.
 - `facts --json`, `recommend` and the screens, where they read evidence (`--from`) that was not masked before: programs
   and people work with its values on their own machine. Bundles are masked already.
