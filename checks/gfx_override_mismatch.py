@@ -131,7 +131,7 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         severity: Severity = "error" if not aside else "warning" if first else "info"
         return finding(
             severity,
-            f"{message}, which has other instructions: expect memory faults, hangs or wrong results.",
+            f"{message}, which has different instructions: expect memory faults, hangs or wrong results.",
             evidence=evidence,
             fix=fix,
             explains=_EXPLAINS,
@@ -147,12 +147,12 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         )
     crashed = crashes(machine)
     if row.safety == "risky":
-        risk = f"{message}. They share most instructions, but faults are on record for this pair."
+        risk = f"{message}. They are in the same instruction set group, but faults are on record for this pair."
         if crashed and row.in_common_use:
             return _suspected(risk, evidence, crashed, variable)
         return (info if row.in_common_use else warning)(risk, evidence=evidence, fix=fix)
     return info(
-        f"{message}, which has much the same instructions; it can work, but is not supported.",
+        f"{message}, of the same instruction set group; it can work, but is not supported.",
         evidence=evidence,
         fix=Fix(
             "If programs fault or results are wrong, unset the variable and use a build that has code for this GPU",
@@ -206,7 +206,7 @@ def _mixed(
     return error(
         f"One {NAME}={variable.value} holds for different GPUs (mixed architectures): it fits {other.label} "
         f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has "
-        "other instructions: expect memory faults, hangs or wrong results.",
+        "different instructions: expect memory faults, hangs or wrong results.",
         evidence=evidence,
         cause="mixed-gpu-archs",
         about=About(subjects=(other.subject,)),

@@ -4,7 +4,7 @@ Why
   The ROCm runtime takes the target of a GPU from the kernel, which reads it from the chip: a Radeon 8060S is gfx1151,
   an Instinct MI210 gfx90a. A program that names a card together with the target of another one runs under
   HSA_OVERRIDE_GFX_VERSION, also where nobody remembers it: set in a profile, a service or an image, or handed on by
-  toolbox and distrobox. Code for different instructions gives memory faults, hangs and wrong numbers.
+  toolbox and distrobox. Code of another instruction set group gives memory faults, hangs and wrong numbers.
 
 Fix
   Find where the variable is set (`env | grep HSA_`, the files of the shell, of the service and of the image), remove

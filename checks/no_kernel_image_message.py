@@ -129,7 +129,7 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
             explains=_EXPLAINS,
         )
     return error(
-        f"{message} Code for {group}, which has much the same instructions, is what usual builds have.",
+        f"{message} Code for {group}, of the same instruction set group, is what usual builds have.",
         evidence=shown(messages),
         fix=Fix(
             f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that the code for {group} is "

@@ -144,7 +144,7 @@ def _nothing(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> Iterator[Bloc
     if any(gpu.vendor in ("amd", "nvidia") for gpu in diagnosis.machine.gpus) or diagnosis.count("pass") > 0:
         yield Para(
             "Nothing in this text points to a fault of the machine (driver, GPU, settings, installed packages). That "
-            "is not proof that there is none: the text shows only a part of it."
+            "is not proof that there is none: the text shows only part of it."
         )
         return
     general = any(part.aside for part in parts) and not any(not part.aside for part in parts)

@@ -100,7 +100,7 @@ def machine_lines(machine: Machine) -> list[str]:
 
 
 def _pairs(count: int, every: int) -> str:
-    return "the one pair" if every == 1 else f"{count} of {every} pairs"
+    return "the only pair" if every == 1 else f"{count} of {every} pairs"
 
 
 def _counted(gpus: Sequence[Gpu]) -> list[str]:

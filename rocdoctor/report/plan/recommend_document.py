@@ -34,7 +34,7 @@ _TITLES = {
 FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
 TERMS = (
     ("states", "weights, gradients, optimizer"),
-    ("gathered", "whole weights in flight"),
+    ("gathered", "weights gathered for a layer"),
     ("activations", "activations"),
     ("logits", "logits and loss"),
     ("buffers", "reduction buffers"),

@@ -45,7 +45,7 @@ def state_text(
             if results
             else "still reading the evidence."
             if asking
-            else "this evidence holds no results (rocdoctor bundle --with-smoke records them)."
+            else "this evidence has no results (rocdoctor bundle --with-smoke records them)."
         )
         return text
     if session is not None and session.state == "cancelled":

@@ -18,7 +18,7 @@ def state_line(
     """``watched``: of a live machine; ``rate_s``: 0 for not at all; ``silent``: who, and for how many seconds."""
     if not watched:
         ordered = "" if order == "number" else f" Sorted by {order}."
-        return Text(f"Recorded values, no history: evidence cannot be asked again.{ordered}")
+        return Text(f"Recorded values, no history: a recording cannot be read again.{ordered}")
     text = Text()
     if trouble:
         text.append(f"Cannot look: {one_line(trouble)}. Press n to try again.", style=WRONG)

@@ -350,7 +350,7 @@ class ThermalsPage(Page):
         heads = header(width, sample is not None, scale) if rows else no_gpus(self.look.diagnosis)
         if bare:  # one sentence instead of a line for each
             listed = number_ranges(one.gpu.index for one in views)
-            heads = Text(f"This evidence holds nothing of the sensors of gpu {listed}.")
+            heads = Text(f"This evidence has no sensor values of gpu {listed}.")
         self.query_one("#heads", Painted).update(heads)
         cpu = self._cpu if sample is None else sample.cpu
         unasked = self._watch is not None and sample is None

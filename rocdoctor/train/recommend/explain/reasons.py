@@ -28,7 +28,8 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
         freed = ", of one matrix at a time" if work.step_in_backward else ""
         moved = ", which move to main memory" if work.paged else ""
         lines.append(
-            f"states: {weights:g} B weights, {gradients:g} B gradients{freed}, {optimizer:g} B optimizer per parameter"
+            f"states: {weights:g} bytes weights, {gradients:g} bytes gradients{freed}, "
+            f"{optimizer:g} bytes optimizer per parameter"
             f"{moved}"
         )
     else:
@@ -66,7 +67,7 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     lines.append(
         "step: " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in shown if value > 0.005 * total)
     )
-    square = "mfu counts 6 N + 12 L h s FLOP per token (whole attention square)"
+    square = "mfu counts 6 N + 12 L h s FLOP per token (full attention matrix)"
     lines.append(f"{square} against the {peak} peak; causal: {100 * told.mfu_causal:.1f} %")
     if plan.stages > 1:
         idle = f"{100 * plan.idle:.0f} % idle on top"

@@ -19,10 +19,10 @@ _HEAD = 8
 _LIMIT = Tolerance(
     1e-12,
     "output and gradients",
-    "double precision on both sides: 9e-16 was seen of the output, 2e-15 of gradients (torch 2.13.0, gloo)",
+    "double precision on both sides: 9e-16 was measured for the output, 2e-15 for gradients (torch 2.13.0, gloo)",
 )
 ATTENDED = Proof(
-    "causal attention over one long sequence: what travels, the output and the gradients of query, key and value",
+    "causal attention over one long sequence: the parts exchanged, the output, the gradients of query, key and value",
     "one process that computes attention over the whole sequence, by published formulas in double precision on the CPU",
     (EXACT, _LIMIT),
 )
@@ -147,5 +147,5 @@ def ulysses(context: Context) -> None:
 
 MODES = (
     Mode("ring-attention", "context parallel by ring attention", ring, ATTENDED),
-    Mode("ulysses", "context parallel by exchange of heads (Ulysses)", ulysses, ATTENDED),
+    Mode("ulysses", "context parallel by exchanging heads (Ulysses)", ulysses, ATTENDED),
 )
