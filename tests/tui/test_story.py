@@ -166,7 +166,7 @@ def test_a_gpu_with_an_error_is_said_to_be_unfit() -> None:
         for one in override.verdicts
     )
     (both,) = failing(replace(override, verdicts=bare))
-    assert both.full.endswith(" First mend them.")
+    assert both.full.endswith(" First fix them.")
 
 
 def test_a_plan_begins_with_the_gpus_that_no_job_should_run_on() -> None:

@@ -122,7 +122,7 @@ def test_what_would_be_needed_does_fit() -> None:
     answer = recommend(fleet("RX 7900 XTX"), what)
     assert answer.plan is None
     text = " ".join(one.text for one in answer.needed)
-    assert "can be planned with" in answer.needed[0].text
+    assert "available to a plan" in answer.needed[0].text
     method = next(one.value for one in answer.needed if one.option == "--method")
     assert method in ("lora", "qlora")
     lighter = recommend(fleet("RX 7900 XTX"), replace(what, method=method))  # type: ignore[arg-type]

@@ -132,7 +132,7 @@ def test_the_plan_of_a_look_before_does_not_replace_that_of_the_last(monkeypatch
 def test_the_plan_is_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
     system = OperatingSystem(id=k("fedora"), version_id=k("43"), pretty_name=k("fedora 43"))
     judged = diagnose(desk(os=system), our_checks())
-    for day, words in (("2026-12-08", "gets its last updates"), ("2026-12-09", "at the end of its life")):
+    for day, words in (("2026-12-08", "gets its last updates"), ("2026-12-09", "has reached end of life")):
         monkeypatch.setattr(look, "today", lambda day=day: day)
         made = look.setup_plan(judged)
         assert made is not None and words in " ".join(made.notes)

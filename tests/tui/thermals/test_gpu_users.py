@@ -102,7 +102,7 @@ def test_recorded_evidence_says_who_held_the_gpu_or_that_it_does_not_know() -> N
         await pilot.press("4")
         await until(pilot, lambda: "process 4121 python3: has it open, running for 2 h" in shown(app))
         app.open(fixture_host("rx7900xtx-2gpu"))
-        await until(pilot, lambda: re.search("unknown: .*who holds it", shown(app)))
+        await until(pilot, lambda: re.search("unknown: .*which processes use it", shown(app)))
         assert "4121" not in shown(app)
 
     driven(told, look, (100, 50))

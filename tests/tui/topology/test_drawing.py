@@ -181,7 +181,7 @@ def test_names_from_outside_drive_no_terminal_and_fit() -> None:
 
 
 def test_a_sentence_without_commas_breaks_between_its_words() -> None:
-    said = "NUMA node not known: read /sys/bus/pci/devices/0000:03:00.0/numa_node: this evidence does not hold it"
+    said = "NUMA node not known: read /sys/bus/pci/devices/0000:03:00.0/numa_node: this is not in the evidence"
     lines = [line.plain for line in filled("  ", "    ", [Atom(said)], 60)]
     assert " ".join(" ".join(lines).split()) == said, lines
     assert all(len(line) <= 60 for line in lines)

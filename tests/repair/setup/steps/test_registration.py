@@ -78,7 +78,7 @@ def test_where_nobody_knows_the_plan_says_what_tells() -> None:
         return planned(desk(gpu("xtx"), os=os, build=bare)).notes
 
     told = notes(OperatingSystem(k("rhel"), k("9.6"), k("RHEL 9.6"), registration=gap))
-    assert any("sudo subscription-manager identity tells" in one for one in told)
+    assert any("sudo subscription-manager identity shows whether it is" in one for one in told)
     for name, version in (("ubuntu", "24.04"), ("rocky", "9.6")):
         assert not any("registered" in one for one in notes(OperatingSystem(k(name), k(version), registration=gap)))
 
