@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.paste.change_text import is_change
 
 _ASKED = regex(r"[\s*_#>-]{0,8}Q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.IGNORECASE)
 _ANSWERED = regex(r"(?:^|[\s*_])[\s*_#>-]{0,8}A(?:nswer)?\s?\d{0,3}\s?[*_]{0,2}[.:)][*_]{0,2}\s", re.IGNORECASE)
@@ -147,6 +148,8 @@ def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> fro
     lines, blocks = lines[:_MOST_LINES], blocks[:_MOST_LINES]
     if lines and len({block for line, block in zip(lines, blocks, strict=True) if line.strip()}) == 1:
         blocks = [0] * len(lines)  # the whole text stands in one block
+    if is_change(lines, blocks):
+        return frozenset(range(len(lines)))
     lowered = "\n" + shapes
     found: set[int] = set()
     spans: list[tuple[int, int]] = []
