@@ -44,6 +44,8 @@ _WEIGHT = {"row": 0.6, "answer": 0.4, "manual": 0.6, "healthy": 0.6, "faulty": 1
 _KEEP = 20_000  # weights that ship
 _STRENGTH = 10.0  # of the fit: the inverse of the penalty on weights
 _FOLDS, _ROUNDS = 8, 2
+# The greatest share of a sound thread among 379 that the weights of 2026-11-24 had not seen; none is named up to here.
+_LEAST = 0.88
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)  # shares of which figures are given
 
 
@@ -273,7 +275,8 @@ def _text(table: Likeness, texts: Iterable[Labelled], figures: Sequence[str]) ->
         f"# Learned from: {', '.join(f'{number} {kind}' for kind, number in sorted(counts.items()))}; {date.today()}.",
         *(f"# {line}" for line in figures),
         "schema: 1",
-        f"threshold: {round(table.threshold * 100)}",
+        f"threshold: {round(max(_LEAST, table.threshold) * 100)}",
+        f"hints: {round(table.threshold * 100)}",
         f"causes: [{', '.join(table.causes)}]",
         f"bias: [{', '.join(str(round(one * 100)) for one in table.bias)}]",
         "words:",

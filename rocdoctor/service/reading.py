@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Host
-from rocdoctor.insight.texts.open_symptoms import telling_apart
+from rocdoctor.insight.texts.likeness import hinted_causes
+from rocdoctor.insight.texts.open_symptoms import marks, telling_apart
 from rocdoctor.insight.texts.settled_threads import settled_threads
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
@@ -27,6 +28,8 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
     main = diagnosis.causes[0].cause if diagnosis.causes else ""
     causes = [one.cause for one in diagnosis.causes]
     told = telling_apart(diagnosis.machine, causes) if diagnosis.open or not causes else ()
+    if not causes and not told:
+        told = marks(hinted_causes(diagnosis.machine))
     known = {step.command for step in (*diagnosis.next, *told)}
     more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
     more = [*told, *more]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from rocdoctor.insight.texts import likeness as module
-from rocdoctor.insight.texts.likeness import features, is_report, likely_causes
+from rocdoctor.insight.texts.likeness import features, hinted_causes, is_report, likely_causes
 from rocdoctor.knowledge.messages.likeness import Likeness
 from rocdoctor.model.facts import Machine, Message, Told
 from tests.kit import amd_gpu, judge, machine, states
@@ -18,6 +18,7 @@ _WEIGHTS = Likeness(
     ("container-device-access", "device-permission", "not-environment", "shm-too-small"),
     (0.0, 0.0, 0.0, 0.0),
     {"podman": "300A40B20C-40", "render": "300B30", "loss": "300C60", "bus": "300D20"},
+    0.9,
     0.7,
 )
 
@@ -48,6 +49,14 @@ def test_the_likeliest_causes_are_possible_and_show_their_words() -> None:
 def test_below_the_threshold_it_says_nothing() -> None:
     assert likely_causes(_machine({"podman": 1, "loss": 3})) == ()
     assert states(judge("like-known-reports", _machine({"loss": 1}))) == ["not-applicable"]
+
+
+def test_between_the_thresholds_causes_are_looked_for_and_not_named() -> None:
+    between = _machine({"podman": 1, "loss": 1, "other": 1})
+    assert likely_causes(between) == () and states(judge("like-known-reports", between)) == ["not-applicable"]
+    assert hinted_causes(between) == ("container-device-access", "device-permission")
+    assert hinted_causes(_machine({"podman": 1})) == (), "they are named"
+    assert hinted_causes(_machine({"podman": 1, "loss": 2})) == (), "the program is likelier"
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,6 @@ def test_a_kind_of_trouble_is_whole(one: Symptom) -> None:
         ("HIP enumerates zero devices in our container, I do not know why.", "container-device-access"),
         ("The ROCm build fails: error: kernel requires gfx950, got gfx942", "kernel-lib-arch-unsupported"),
         ("My GPU job dies: ImportError: libfoo64.so: cannot enable executable stack", "libc-or-abi-mismatch"),
-        (
-            "Since the kernel upgrade my Radeon is not initialized and the GPU does not work.",
-            "dkms-kernel-mismatch",
-        ),
         ("我用 PyTorch 载入模型时，进程就被杀掉了，请问怎么办？", "out-of-memory"),
         ("两台机器用 nccl 训练一直卡住，单机没有问题。", "network-interface-wrong"),
     ],
@@ -103,3 +99,23 @@ def test_a_hang_names_no_cause_and_says_what_tells() -> None:
     assert found.causes == ()
     told = {each.cause for step in found.next for each in step.outcomes}
     assert {"iommu-acs-p2p", "not-environment"} <= told
+
+
+def test_an_update_before_the_trouble_names_no_cause_and_says_what_tells() -> None:
+    text = "Since the kernel upgrade my Radeon is not initialized and the GPU does not work."
+    found = judged(open_text(text, "test"), all_checks())
+    assert found.causes == ()
+    told = {each.cause for step in found.next for each in step.outcomes}
+    assert {"dkms-kernel-mismatch", "gpu-firmware"} <= told
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Importing our package on the MI300 fails with an undefined symbol.", True),
+        ("After #32996 the current main on MI300 fails at import with an undefined symbol.", False),
+        ("Our CI on the MI300 fails at import with an undefined symbol since the change that fuses both.", False),
+    ],
+)
+def test_a_symbol_that_a_change_of_the_program_lost_is_no_matter_of_the_machine(text: str, named: bool) -> None:
+    assert bool(diagnosed(text).causes) is named

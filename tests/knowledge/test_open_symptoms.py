@@ -126,7 +126,7 @@ def test_the_weights_are_of_known_causes_and_small() -> None:
     known = likeness()
     assert set(known.causes) <= set(causes()) and _SOFTWARE in known.causes
     assert len(known.causes) == len(known.bias) <= len(LETTERS)
-    assert 0.5 <= known.threshold < 1
+    assert 0.5 <= known.hints < known.threshold < 1
     assert (knowledge_folder() / "likeness.yaml").stat().st_size < 200_000
     form = re.compile(rf"\d{{2,4}}(?:[{LETTERS[: len(known.causes)]}]-?\d{{1,4}})+")
     assert [word for word, row in load_table("likeness")["words"].items() if not form.fullmatch(row)] == []

@@ -21,7 +21,7 @@ _CHANGES = {
 _REPORTS = {
     "a report": f"# It does not start\n\nMy training says {_FAULT}",
     "a change of settings": f"# fix(job): HIP_VISIBLE_DEVICES must be one number\n\nThe pod says {_FAULT}",
-    "somebody tried a change": f"# It does not start\n\nThe PR of last week is in my build.\n\nMy training says {_FAULT}",
+    "somebody tried a change": f"# It does not start\n\nThe PR of last week is in.\n\nMy training says {_FAULT}",
     "a hunk of one's own machine": (
         f"# It does not start\n\nOn my machine it says {_FAULT}\n\n```diff\n@@ -1,2 +1,2 @@\n-  a\n+  b\n```"
     ),

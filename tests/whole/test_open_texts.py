@@ -16,7 +16,8 @@ from tests.text_kit import TEXTS, all_checks, header_and_body
 from tests.whole.test_healthy_texts import quoted, wrapped
 
 _TEXTS = [(path, *header_and_body(path)) for path in sorted((TEXTS / "open").glob("*.txt"))]
-OPEN = [(path, header, body) for path, header, body in _TEXTS if header.get("answered") != "surely"]
+OPEN = [(path, header, body) for path, header, body in _TEXTS if "answered" not in header]
+HINTED = [(path, header, body) for path, header, body in _TEXTS if header.get("answered") == "by commands"]
 SURE = [(path, header, body) for path, header, body in _TEXTS if header.get("answered") == "surely"]
 LAST_RESORTS = {"known-symptom", "like-known-reports"}
 
@@ -33,6 +34,7 @@ def _ids(rows: list[tuple[Path, dict[str, str], str]]) -> list[str]:
 def test_there_are_enough_texts() -> None:
     assert len(OPEN) >= 15
     assert len(SURE) >= 6
+    assert HINTED
 
 
 @pytest.mark.parametrize(("path", "header", "body"), OPEN, ids=_ids(OPEN))
@@ -55,6 +57,23 @@ def test_the_first_commands_tell_the_causes_apart(path: Path, header: dict[str, 
     assert 1 <= len(told) <= 3
     assert {outcome.cause for one in told for outcome in one.outcomes} >= {one.cause for one in found.causes}
     assert len({one.command for one in found.next}) == len(found.next)
+
+
+@pytest.mark.parametrize(("path", "header", "body"), HINTED, ids=_ids(HINTED))
+def test_what_is_not_likely_enough_is_looked_for_and_not_named(path: Path, header: dict[str, str], body: str) -> None:
+    found = _read(body)
+    assert found.causes == ()
+    told = [one for one in found.next if one.outcomes]
+    assert told == list(found.next[: len(told)]) and 1 <= len(told) <= 3
+    assert header["cause"] in [outcome.cause for one in told for outcome in one.outcomes]
+
+
+def test_what_only_other_commands_tell_is_not_named_either() -> None:
+    unnamed = [body for _, header, body in _TEXTS if header.get("answered") == "unnamed"]
+    assert unnamed
+    for body in unnamed:
+        found = _read(body)
+        assert found.causes == () and found.next
 
 
 @pytest.mark.parametrize("form", ["72", "quoted"])

@@ -59,12 +59,20 @@ def likely_causes(machine: Machine) -> tuple[Likely, ...]:
 
     None where the text is no such report, or too little like one.
     """
+    return _above(machine, likeness().threshold)
+
+
+def hinted_causes(machine: Machine) -> tuple[str, ...]:
+    """Causes that are not likely enough to be named, and that a command rules out or shows, the likeliest first."""
+    return () if likely_causes(machine) else tuple(one.cause for one in _above(machine, likeness().hints))
+
+
+def _above(machine: Machine, threshold: float) -> tuple[Likely, ...]:
     if not machine.told.words or not is_report(machine):
         return ()
-    known = likeness()
-    found = weighed(known, features(machine), most=3 * _SHOWN)
+    found = weighed(likeness(), features(machine), most=3 * _SHOWN)
     blamed = [one for one in found if one.cause != SOFTWARE]
-    if sum(one.share for one in blamed) <= known.threshold:
+    if sum(one.share for one in blamed) <= threshold:
         return ()
     return tuple(one for one in blamed[:MOST] if _own_words(machine, one))
 

@@ -23,13 +23,15 @@ _TENTHS, _HUNDREDTHS = 10, 100
 class Likeness:
     """The weights: of each word how rare it is, and (place of the cause, weight) where it weighs anything.
 
-    ``threshold``: the share of all causes in the environment together below which nothing may be said.
+    ``threshold``: the share of all causes in the environment together below which none may be named; ``hints``: that
+    below which not even the commands that show them are worth running.
     """
 
     causes: tuple[str, ...]
     bias: tuple[float, ...]
     words: Mapping[str, str]
     threshold: float
+    hints: float = 0.0
 
     def rarity(self, word: str) -> float:
         """The inverse document frequency of a word of the table."""
@@ -56,6 +58,7 @@ def likeness() -> Likeness:
         tuple(one / _HUNDREDTHS for one in table["bias"]),
         table["words"],
         table["threshold"] / _HUNDREDTHS,
+        table["hints"] / _HUNDREDTHS,
     )
 
 
