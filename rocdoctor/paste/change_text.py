@@ -40,7 +40,9 @@ _ORDER = regex(
 # The wish that a test or a program says something else of a machine in trouble.
 _VERDICT = regex(
     r"(?i)# [^\n]{0,60}\btests?\b[^\n]{0,40}\b(?:should|must|needs? to) (?:not )?"
-    r"(?:fail|error|warn|skip|pass|be skipped|report|say|exit)\b"
+    r"(?:fail|error|warn|skip|pass|be skipped|report|say|exit)\b|"
+    r"# \W{0,3}(?:[\w-]{1,20}: )?(?:skip|disable|mark)(?:s|ped|ping|d)? (?:[\w/-]{1,20} ){0,3}tests?\b|"
+    r"# [^\n]{0,60}\btests? fail(?:s|ing)?\b[^\n]{0,80}\b(?:instead of|rather than) (?:being )?skipp"
 )
 # A change that names a variable of the environment is one of the machine's settings.
 _SETTING = regex(r"\b[A-Z]{2,12}(?:_[A-Z0-9]{1,16}){1,6}\b")

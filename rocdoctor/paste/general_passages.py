@@ -62,6 +62,9 @@ _TESTS_SOUND = regex(
 _TESTS_FAILED = regex(
     r"\s{0,8}(?:(?:=+ )?(?:\d+ \w+, ){0,6}\d+ (?:failed|errors?)\b|\[  FAILED  \]|\d{1,3}% tests passed, [1-9])"
 )
+# What a test of GoogleTest quotes of a process that is to die, and a line that leads to what should have been printed.
+_DEATH = "[  DEATH   ]"
+_EXPECTED = regex(r"(?i)\s{0,8}(?:(?:the )?expected(?: (?:output|results?|behaviou?r))?|(?:it )?should be) ?:\s*\Z")
 # The heading of a list of changes: a version, or what kind of changes follow.
 _VERSION = regex(
     r"\s{0,3}#{1,4}\s{1,3}(?:[\w.@/-]{1,40} )?\[?v?\d{1,4}(?:\.\d{1,6}){1,3}[\w.+-]{0,20}\]?(?:\([^()\s]{1,200}\))?"
@@ -159,6 +162,10 @@ def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> fro
         headings = list(_headings(lines, blocks))
         spans += [*_sections(lines, blocks, headings), *_solutions(lines, blocks, headings)]
         spans += [*_tables(lines), *_examples(lines, blocks), *_chat(lines)]
+    if "[  death   ]" in lowered:
+        found.update(at for at, line in enumerate(lines) if line.lstrip().startswith(_DEATH))
+    if "expected" in lowered or "should be" in lowered:
+        spans += _expected(lines)
     if any(hint in lowered for hint in _HINTS_OF_TESTS):
         spans += _test_runs(lines)
     if "\ncommit 0" in lowered or "\ncommit " in lowered:
@@ -219,6 +226,16 @@ def _sections(
         prose = [lines[step] for step in range(at, end) if not blocks[step]]
         told = not _MAYBE.match(words) or any(_TOLD.search(line) for line in prose)
         if always or (told and not any(_FIRST_PERSON.search(line) for line in prose)):
+            yield at, end
+
+
+def _expected(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """What should have been printed: the lines behind a line that says so, up to an empty one or the end of a block."""
+    for at, line in enumerate(lines):
+        if 6 < len(line) < 40 and _EXPECTED.match(line):
+            end = at + 1
+            while end < len(lines) and lines[end].strip() and not lines[end].lstrip().startswith("```"):
+                end += 1
             yield at, end
 
 

@@ -17,6 +17,8 @@ _CHANGES = {
     "a hunk": f"# Count again\n\nIt says {_FAULT}\n\n```diff\n@@ -18,7 +18,7 @@ def count():\n-  a\n+  b\n```",
     "an order, and what was without it": f"# Handle an empty list\n\nWithout this change it says {_FAULT}",
     "a test's verdict": f"# The test should fail if no GPU is there\n\nIt says {_FAULT}\nand passes.",
+    "a test is to be skipped": f"# skip cuda tests if the driver is old\n\nThey say {_FAULT}",
+    "a test fails instead": f"# GPU tests fail on a plain host, instead of being skipped\n\nThey say {_FAULT}",
 }
 _REPORTS = {
     "a report": f"# It does not start\n\nMy training says {_FAULT}",
@@ -25,6 +27,7 @@ _REPORTS = {
     "a hunk of one's own machine": (
         f"# It does not start\n\nOn my machine it says {_FAULT}\n\n```diff\n@@ -1,2 +1,2 @@\n-  a\n+  b\n```"
     ),
+    "a test that fails here": f"# The tests fail on my new card\n\nMy build says {_FAULT}",
     "an order alone": f"# Fix this please\n\nMy training says {_FAULT}",
     "motivation of a report": f"# It does not start\n\n### Motivation\n\nMy training says {_FAULT}",
 }

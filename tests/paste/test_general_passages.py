@@ -87,3 +87,14 @@ def test_sound_test_runs_and_lists_of_changes_blame_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", UNSOUND)
 def test_other_runs_and_lists_count(name: str) -> None:
     assert [one.cause for one in diagnosed(UNSOUND[name]).causes][:1] == ["gpu-arch-not-built"]
+
+
+def test_what_a_dying_process_of_a_test_says_is_no_state() -> None:
+    lines = ["[ RUN      ] A.B/1", '[  DEATH   ] Tool lib "libx.so" failed to load.', 'Tool lib "liby.so" failed.']
+    assert clean("\n".join(lines)).guides == {1}
+
+
+def test_what_should_have_been_printed_ends_with_its_paragraph() -> None:
+    text = "$ ./count\ndevices: 1\nexpected:\n$ ./count\nerror 38 (hipErrorNoDevice)\n\nerror 100 is what I get"
+    assert clean(text).guides == {2, 3, 4}
+    assert clean("I expected: more\nerror 100 is what I get").guides == frozenset()
