@@ -83,7 +83,7 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
 def _unknown_amd(messages: tuple[Message, ...]) -> Finding:
     """HIP says it, and nothing tells which card it is."""
     return error(
-        "A library was asked by HIP to run a kernel and holds no code for the target (gfx) of this AMD GPU.",
+        "A library was asked by HIP to run a kernel and has no code for the target (gfx) of this AMD GPU.",
         evidence=shown(messages),
         fix=Fix(
             "Look up the target of the card and compare it with torch.cuda.get_arch_list(), then install a build that "

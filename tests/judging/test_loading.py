@@ -66,6 +66,10 @@ def test_kept_byte_code_is_of_our_own_checks_alone(tmp_path: Path, monkeypatch: 
         return {}
 
     monkeypatch.setattr(loading, "_codes", codes)
+    monkeypatch.setattr(loading, "_together", {tmp_path: compile("", "a check", "exec")})
+    loading.load_together(200)
+    assert asked == [], "they are at hand already"
+    monkeypatch.setattr(loading, "_together", {})
     loading.load_together(1)
     assert asked == []
     loading.load_together(200)
