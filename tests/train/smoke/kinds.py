@@ -301,6 +301,34 @@ hook-raises          1 ddp 2,4 framework
 slow-steps           1 ddp 2 configuration
 exits-3              1 zero-1 2 framework
 
+norm-backward-half   1 ddp 2 device
+loss-summed          1 ddp 4 framework/device
+bias-forgotten       1 pipeline-1f1b 4 device/framework
+saturates            2 fsdp2 4 device
+gather-own           1 fsdp2 4 collectives
+every-4096th         0 large-messages 2 collectives
+next-root            all one-to-all 4 collectives
+last-row-lost        1 expert-parallel 4 collectives/framework 3
+object-before        1 objects 2 collectives/framework
+in-double            1 ddp 2 framework
+one-more             1 ddp 4 framework
+rate-higher          1 zero-1 2 framework/device
+maximizes            1 ddp 2 framework/device
+gradients-cleared    1 pipeline-gpipe 2 framework/device
+not-clipped          1 fsdp2-longer 4 framework/device
+epoch-ignored        1 data-loader 2 framework
+! half-precision     1 ddp-autocast 4 framework
+! reads-nothing      1 checkpoint 2 framework
+! may-not-read       1 checkpoint 4 configuration
+! old-view           1 checkpoint 2,4 configuration
+! no-more-files      1 checkpoint 2 configuration
+no-thread            1 ddp 2 configuration
+no-memory            1 fsdp2 2 configuration
+alarm                1 ddp 4 framework/none
+! locked             1 tensor-parallel 4 framework
+! group-destroyed    1 fsdp2 4 framework
+attention-scale      1 fsdp-tp 4 device/framework
+
 modes/test_newer_modes.py:base_moves         1 lora 2 framework/device
 modes/test_newer_modes.py:adapter_left_out   0 lora 2 framework/device
 modes/test_newer_modes.py:code_changes       0 qlora 2 framework/device

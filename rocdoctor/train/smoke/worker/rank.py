@@ -73,6 +73,12 @@ _DISK = (
 )
 
 
+# Of memory: torch's allocators, and ENOMEM.
+_MEMORY = ("out of memory", "defaultcpuallocator", "cannot allocate memory")
+# What the system or its user forbids: EMFILE and ENFILE, EACCES; and what CPython says where pthread_create fails.
+_LIMITS = ("too many open files", "permission denied", "can't start new thread")
+
+
 class RankJob:
     """What the server tells a rank: its place in the pool. All values are JSON.
 
@@ -278,7 +284,7 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         words += f", since: {error.__cause__}"
     low = words.lower()
     kind = "error"
-    if "out of memory" in low or "defaultcpuallocator" in low or isinstance(error, MemoryError):
+    if any(part in low for part in _MEMORY) or isinstance(error, MemoryError):
         kind = "memory"
     elif isinstance(error, NotImplementedError) or any(part in low for part in _UNSUPPORTED):
         kind = "unsupported"
@@ -286,6 +292,8 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         kind = "victim"
     elif any(part in low for part in _DISK):
         kind = "space"
+    elif any(part in low for part in _LIMITS):
+        kind = "limit"
     elif any(part in low for part in _BUSY):
         kind = "busy"
     elif "hip error" in low or "cuda error" in low or "cudnn" in low or "miopen" in low:

@@ -43,6 +43,8 @@ FAULTS: tuple[Case, ...] = (
     ("checkpoint-read", 1, "checkpoint", 4, "fail", (1,), "framework", "head.weight in two replicas"),
     ("checkpoint-full", 1, "checkpoint", 4, "crashed", (1,), "configuration", "No space left on device"),
     ("checkpoint-cut", 1, "checkpoint", 4, "fail", (1,), "configuration", "bytes too early"),
+    ("old-view", 1, "checkpoint", 4, "fail", (1,), "configuration", "while the rank that wrote it reads it whole"),
+    ("may-not-read", 1, "checkpoint", 4, "crashed", (1,), "configuration", "PermissionError"),
 )
 MORE: tuple[Case, ...] = (
     ("checkpoint-moment", 1, "checkpoint", 2, "fail", (1,), "configuration", "head.weight, exp_avg, written"),
@@ -50,6 +52,9 @@ MORE: tuple[Case, ...] = (
     ("checkpoint-damaged", 1, "checkpoint", 2, "fail", (1,), "configuration", "cannot be read (BadZipFile: Bad CRC-32"),
     ("checkpoint-garbled", 1, "checkpoint", 4, "fail", (1,), "configuration", "cannot be read"),
     ("checkpoint-cut", 1, "checkpoint-resize", 4, "fail", (1,), "configuration", "bytes too early"),
+    ("old-view", 1, "checkpoint-resize", 4, "fail", (1,), "configuration", "while the rank that wrote it reads it"),
+    ("reads-nothing", 1, "checkpoint", 2, "fail", (1,), "framework", "nothing was loaded"),
+    ("no-more-files", 1, "checkpoint", 2, "crashed", (1,), "configuration", "no more files could be opened"),
     ("checkpoint-dies", 1, "checkpoint", 4, "crashed", (1,), "", "SIGKILL"),
     ("fsdp2-splits-nothing", "all", "checkpoint", 2, "fail", (0, 1), "framework", "is not split among the ranks"),
     ("checkpoint-file", 2, "checkpoint-shapes", 4, "fail", (2,), "configuration", "written and read back"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
-import io
 import os
 import shutil
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import shards
+from ..checkpoint_files import files_are_whole
 from ..context import Context
 from ..mode import Mode, OtherRankFailed
 from ..tolerance import EXACT, Proof
@@ -136,14 +135,14 @@ def resize(context: Context) -> None:
             context.mark(f"{'saving' if save else 'loading'} by {who} of the ranks")
             if inside or who == "all":
                 held = _Trained(context, _on(split, mesh) if who == "half" else _mesh(context, 1))
-                among = group if who == "half" else None
+                among, many = (group, len(half)) if who == "half" else (None, context.world)
                 wanted = shards.parts_like(numbers, held.tensors())
                 if save:
                     _fill(torch, held, wanted)
                     _save(context, tools, held, folder, process_group=among)
-                    if _files_are_whole(context, tools, folder, 2 * turn):
+                    if files_are_whole(context, tools.checkpoint.FileSystemReader, folder, 2 * turn, among, many):
                         _read_back(context, tools, held, folder, wanted, 2 * turn)
-                elif _files_are_whole(context, tools, folder, 2 * turn):
+                elif files_are_whole(context, tools.checkpoint.FileSystemReader, folder, 2 * turn, among, many):
                     _load(context, tools, held, folder, process_group=among)
                     named = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in held.parts().items()}
                     right = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in wanted.items()}
@@ -153,6 +152,8 @@ def resize(context: Context) -> None:
         remove_folder(context, folder)
 
 
+# No value of a parameter or of a moment.
+_UNREAD = -19.0
 _Split = Callable[[Any], None]
 
 
@@ -191,7 +192,7 @@ def _save_and_load(context: Context, tools: _Tools, targets: list[tuple[str, _Sp
     context.mark("saving")
     _save(context, tools, saved, folder)
     context.check_all("before", saved.parts(), wanted, tolerance=0.0)
-    if not _files_are_whole(context, tools, folder, 0):
+    if not files_are_whole(context, tools.checkpoint.FileSystemReader, folder, 0):
         context.mark("waiting until all have looked at the files")
         context.torch.distributed.barrier()
         remove_folder(context, folder)
@@ -230,55 +231,27 @@ def _save(context: Context, tools: _Tools, held: _Trained, folder: str, **option
 
 def _load(context: Context, tools: _Tools, into: _Trained, folder: str, **options: Any) -> None:
     state = into.state(tools.state_dict)
-    with _own_errors(context):
+    with _own_errors(context, alone=bool(options.get("no_dist"))):
         tools.checkpoint.load(state, checkpoint_id=folder, **options)
     into.take(tools.state_dict, state)
 
 
 @contextlib.contextmanager
-def _own_errors(context: Context) -> Iterator[None]:
-    """The library raises the errors of some ranks at all of them: they are the fault of those alone."""
+def _own_errors(context: Context, alone: bool = False) -> Iterator[None]:
+    """The library raises the errors of some ranks at all of them: they are the fault of those alone.
+
+    ``alone``: this rank works by itself, which the library calls rank 0.
+    """
     try:
         yield
     except BaseException as error:
         failures = getattr(error, "failures", None)
         if not isinstance(failures, dict) or not failures:
             raise
-        own = failures.get(context.rank)
+        own = failures.get(0 if alone else context.rank)
         if own is None:
             raise OtherRankFailed(f"rank {min(failures)} failed: {str(failures[min(failures)])[:200]}") from error
         raise own[0] if isinstance(own, tuple) and isinstance(own[0], Exception) else error from error
-
-
-def _files_are_whole(context: Context, tools: _Tools, folder: str, turn: int) -> bool:
-    """Whether all that is in the files is as it was written. A bad file has one owner, and others cannot load it."""
-    bad = _bad_files(tools.checkpoint.FileSystemReader(folder).read_metadata().storage_data or {}, folder)
-    mine = next((name for name in bad if name.startswith(f"__{context.rank}_")), "")
-    words = f"{bad.get(mine)}: what was written did not stay as it was"
-    context.expect("local", f"the file {mine}", not mine, words, turn=turn, layer="configuration")
-    return not bad
-
-
-def _bad_files(table: Mapping[Any, Any], folder: str) -> dict[str, str]:
-    """What is wrong with each file of a checkpoint; each record in it is a ZIP archive with sums of its parts."""
-    bad: dict[str, str] = {}
-    for one in table.values():
-        name = one.relative_path
-        if name in bad:
-            continue
-        try:
-            with open(os.path.join(folder, name), "rb") as stream:
-                stream.seek(one.offset)
-                data = stream.read(one.length)
-            if len(data) < one.length:
-                bad[name] = f"ends {one.length - len(data)} bytes too early"
-            elif not getattr(one, "transform_descriptors", None):
-                with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                    for part in filter(lambda each: each.CRC, archive.infolist()):  # torch can leave the sums out
-                        archive.read(part)
-        except Exception as error:  # a damaged record may raise anything
-            bad[name] = f"cannot be read ({type(error).__name__}: {str(error)[:80]})"
-    return bad
 
 
 def _read_back(
@@ -288,7 +261,7 @@ def _read_back(
     context.mark("reading back what this rank wrote")
     with context.torch.no_grad():
         for one in saved.parts().values():
-            one.zero_()
+            one.fill_(_UNREAD)
     if "no_dist" in inspect.signature(tools.checkpoint.load).parameters:
         _load(context, tools, saved, folder, no_dist=True)
     else:  # older releases have it under another name only
@@ -296,13 +269,17 @@ def _read_back(
         reader = tools.checkpoint.FileSystemReader(folder)
         tools.checkpoint.load_state_dict(state, storage_reader=reader, no_dist=True)
         saved.take(tools.state_dict, state)
+    got = {f"{name}, written and read back": one for name, one in saved.parts().items()}
+    before = {name: context.torch.full_like(one, _UNREAD) for name, one in got.items()}
+    unread = [name for name, one in got.items() if context.torch.equal(one, before[name])]
     context.check_all(
         "local",
-        {f"{name}, written and read back": one for name, one in saved.parts().items()},
+        got,
         {f"{name}, written and read back": one for name, one in wanted.items()},
         tolerance=0.0,
         turn=turn,
-        layer="configuration",
+        hints={"what was there before: nothing was loaded": before},
+        layer={name: "framework" if name in unread else "configuration" for name in got},  # the file is whole
     )
 
 

@@ -1,0 +1,59 @@
+"""Whether the files of a checkpoint still hold what was written, told by their own sums."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+from .context import Context
+
+
+def files_are_whole(
+    context: Context, reader: Any, folder: str, turn: int, group: Any = None, many: int | None = None
+) -> bool:
+    """Whether all that is in the files is as it was written, at each of the ranks that look (of ``group``, ``many``).
+
+    ``reader``: the class of torch that reads such folders. A bad file has one owner, and others cannot load it. All
+    get the same answer: they go on together, or not at all.
+    """
+    bad = _bad_files(reader(folder).read_metadata().storage_data or {}, folder)
+    seen: list[Any] = [None] * (many or context.world)
+    context.torch.distributed.all_gather_object(seen, bad, group=group)
+    mine = next((name for name in bad if name.startswith(f"__{context.rank}_")), "")
+    words = f"{bad.get(mine)}: what was written did not stay as it was"
+    context.expect("local", f"the file {mine}", not mine, words, turn=turn, layer="configuration")
+    # Its writer reads it whole, or is not among these: who reads it otherwise tells so.
+    other = next((name for name in bad if not any(name in seen[rank] for rank in _writers(name, len(seen)))), "")
+    words = f"{bad.get(other)}, while the rank that wrote it reads it whole or is not among these"
+    context.expect("local", f"the file {other}", not other, words, turn=turn, layer="configuration")
+    return not any(seen)
+
+
+def _writers(name: str, many: int) -> list[int]:
+    """The rank that a file of a checkpoint is named after; empty where there is none."""
+    return [rank for rank in range(many) if name.startswith(f"__{rank}_")]
+
+
+def _bad_files(table: Mapping[Any, Any], folder: str) -> dict[str, str]:
+    """What is wrong with each file of a checkpoint; each record in it is a ZIP archive with sums of its parts."""
+    bad: dict[str, str] = {}
+    for one in table.values():
+        name = one.relative_path
+        if name in bad:
+            continue
+        try:
+            with open(os.path.join(folder, name), "rb") as stream:
+                stream.seek(one.offset)
+                data = stream.read(one.length)
+            if len(data) < one.length:
+                bad[name] = f"ends {one.length - len(data)} bytes too early"
+            elif not getattr(one, "transform_descriptors", None):
+                with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                    for part in filter(lambda each: each.CRC, archive.infolist()):  # torch can leave the sums out
+                        archive.read(part)
+        except Exception as error:  # a damaged record may raise anything
+            bad[name] = f"cannot be read ({type(error).__name__}: {str(error)[:80]})"
+    return bad
