@@ -172,6 +172,10 @@ def test_a_rank_with_other_seeds_is_named_of_two() -> None:
     assert not kit.wrong_of(rows)
 
 
+def test_where_all_ranks_draw_other_numbers_alike_the_generator_is_another_one() -> None:
+    assert kit.planted(other_seed, "all", "dropout").state == "pass"
+
+
 def test_the_standard_generator_gives_what_a_rank_expects_of_it() -> None:
     # std::mt19937 of the C++ standard, worked out here: [rand.predef] says that its 10000th number is 4123659995.
     state = [5489]

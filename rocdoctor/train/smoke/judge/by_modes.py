@@ -8,7 +8,7 @@ types and sizes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult
@@ -20,10 +20,11 @@ _NEEDED = ("all-reduce", "one-to-all", "all-gather", "reduce-scatter")
 _EXCHANGES = (*_NEEDED, "all-to-all", "point-to-point", "subgroups", "objects", "large-messages")
 
 
-def weighed(results: Sequence[ModeResult], alike: Collection[str]) -> list[ModeResult]:
+def weighed(results: Sequence[ModeResult], alike: Mapping[str, str]) -> list[ModeResult]:
     """The results; a mode that went wrong alike on every rank is laid to what was wrong by itself, or was not.
 
-    ``alike``: modes in which all ranks have the same first fault.
+    ``alike``: modes in which all ranks have the same first fault, and its stage. Where a mode has found right what each
+    rank computed before the exchange, no rank's arithmetic explains what the exchange brings.
     """
     states = {one.mode: one.state for one in results}
     wrong_alone = [one for one in results if one.mode in _ALONE and one.state == "fail" and one.layer == "device"]
@@ -32,7 +33,7 @@ def weighed(results: Sequence[ModeResult], alike: Collection[str]) -> list[ModeR
         who = "rank " + ", ".join(map(str, sorted(guilty)))
         return [
             _laid_to(one, "device", guilty, f"{who} computes wrongly by itself (mode {wrong_alone[0].mode}); ")
-            if _may_be_laid(one, alike) and len(guilty) < len(one.ranks)
+            if _may_be_laid(one, alike) and len(guilty) < len(one.ranks) and not _own_part_right(one, alike)
             else one
             for one in results
         ]
@@ -46,9 +47,14 @@ def weighed(results: Sequence[ModeResult], alike: Collection[str]) -> list[ModeR
     ]
 
 
-def _may_be_laid(one: ModeResult, alike: Collection[str]) -> bool:
+def _may_be_laid(one: ModeResult, alike: Mapping[str, str]) -> bool:
     """Whether every rank got the same wrong result, which an exchange brought."""
-    return one.mode in alike and one.layer == "collectives" and all(rank.named for rank in one.ranks)
+    return bool(alike.get(one.mode)) and one.layer == "collectives" and all(rank.named for rank in one.ranks)
+
+
+def _own_part_right(one: ModeResult, alike: Mapping[str, str]) -> bool:
+    """Whether each rank's own part was compared, before what is wrong first."""
+    return "local" in one.max_error and alike[one.mode] != "param"
 
 
 def _laid_to(one: ModeResult, layer: Layer, named: Collection[int], words: str) -> ModeResult:

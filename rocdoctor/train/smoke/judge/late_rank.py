@@ -33,7 +33,7 @@ _WAITING = (
     "_sync_params_and_buffers",
     "rendezvous.py",
 )
-_DISPATCHER = "torch/_ops.py"
+_DISPATCHER = ("torch/_ops.py", "torch/_library/autograd.py")
 # Collectives of NCCL and RCCL are only queued: ranks on GPUs wait where they next need a number from the device, which
 # is torch's synchronize or our own copy to the CPU.
 _WAITING_FOR_GPU = (
@@ -47,7 +47,7 @@ _WAITING_FOR_GPU = (
 def waits(stack: str) -> bool:
     """Whether a dumped stack stands inside a collective, or waits for what one on the GPU gives."""
     lines = (line for line in stack.splitlines() if line.strip().startswith("File "))
-    frames = [line for line in lines if _DISPATCHER not in line]
+    frames = [line for line in lines if not any(path in line for path in _DISPATCHER)]
     if not frames:
         return False
     if any(word in frames[0] for word in _WAITING):

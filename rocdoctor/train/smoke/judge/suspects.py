@@ -24,6 +24,7 @@ Suspicion = tuple[list[RankRecord], Layer, str]
 _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration",
     "space": "configuration",
+    "limit": "configuration",
     "port": "configuration",
     "busy": "configuration",
     "device": "",
@@ -40,6 +41,8 @@ _FROM_OUTSIDE = {
     signal.SIGUSR1,  # as a batch system warns of the end of a job's time
     signal.SIGUSR2,
 }
+# Those that some ranks may leave while others have not entered them.
+_ONE_SIDED = ("broadcast", "gather", "reduce", "scatter", "send", "isend", "recv", "irecv")
 # In it, ranks wait for each other without a collective.
 _NEW_GROUP = " in new_group"
 # What the kernel sends for a limit or a filter (signal(7), getrlimit(2), seccomp(2)).
@@ -114,7 +117,12 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
 
 
 def _all_others_at(ahead: RankRecord, ranks: Sequence[RankRecord]) -> str:
-    """The step at which all other ranks are, where two or more are at the same and this one is not."""
+    """The step at which all other ranks are, where two or more are at the same and this one is not.
+
+    After an exchange from or to one rank some go on before others, and nobody has left anything out.
+    """
+    if any(str(one.note.get("call", "")).partition(" ")[0] in _ONE_SIDED or one.note.get("pairs") for one in ranks):
+        return ""
     marks = {str(one.note.get("mark", "")) for one in ranks if one is not ahead}
     alone = len(marks) == 1 and len(ranks) > 2 and str(ahead.note.get("mark", "")) not in marks
     return marks.pop() if alone else ""
@@ -281,6 +289,8 @@ def _mismatch_within(ranks: Sequence[RankRecord]) -> Suspicion | None:
         alone = [one for one in ranks if not _announced(one) and len(marks) == 1] or list(ranks)
     number = numbers.pop()
     words = "; ".join(f"rank {rank} entered {call}" for rank, call in sorted(calls.items())[:4])
+    if len(alone) == len(ranks):
+        words += "; it cannot be told which of them is wrong"
     return (
         alone,
         "framework",

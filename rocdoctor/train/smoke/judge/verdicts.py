@@ -50,10 +50,17 @@ def judge(record: ModeRecord) -> ModeResult:
     return _result(record, "not-applicable", said(first))
 
 
-def alike_everywhere(record: ModeRecord) -> bool:
-    """Whether all ranks, of several, have the same first fault."""
+def alike_everywhere(record: ModeRecord) -> str:
+    """The stage where all ranks, of several, have the same first fault, in the whole of a tensor; empty: nowhere.
+
+    A few values may have been spoilt on a way, once, and been handed to all.
+    """
     many = [(one.result or {}).get("faults") or () for one in record.ranks]
-    return len(many) > 1 and all(many) and len({str(min(faults, key=order_of)["name"]) for faults in many}) == 1
+    if len(many) < 2 or not all(many):
+        return ""
+    first = [min(faults, key=order_of) for faults in many]
+    same = len({(one["stage"], one["name"]) for one in first}) == 1 and all(one.get("whole") for one in first)
+    return str(first[0]["stage"]) if same else ""
 
 
 def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
@@ -86,9 +93,12 @@ def _crashed(record: ModeRecord) -> ModeResult:
         words = f"the process that starts the ranks and speaks with them {record.server}"
         return _result(record, "crashed", words + (f": {record.machine}" if record.machine else ""), _layer_of(record))
     if record.machine and not any(one.exit_signal == signal.SIGKILL for one in ranks):
-        lost = next(one for one in ranks if state_of(one) == "crashed")
+        crashed = [one for one in ranks if state_of(one) == "crashed"]
+        lost = next((one for one in crashed if kind_of(one) != "victim"), crashed[0])
         how = said(lost) or _end_of(lost)
-        return _result(record, "crashed", f"{record.machine}; {ranks_text([lost])}: {how}", "configuration")
+        words = f"{record.machine}; {ranks_text([lost])}: {how}"
+        met = [one.rank for one in crashed if kind_of(one) in ("limit", "memory", "space")]
+        return _result(record, "crashed", words, "configuration", met if len(met) < len(ranks) else ())
     broken = [one for one in ranks if state_of(one) == "crashed"]
     if (
         broken
@@ -146,8 +156,10 @@ def _wrong(record: ModeRecord) -> ModeResult:
     origin = _origin(named, earliest)
     if origin is not None and [one.rank for one in named] != [origin]:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
-        words = f"what {whose} sent is wrong at {'every rank' if everyone else ranks_text(named)}: {words}"
-        # One that got it wrong alone, from another: it cannot be told which end of the way it is.
+        at = f"{'every rank' if everyone else ranks_text(named)}"
+        if len(named) == 1:
+            at += ", it cannot be told at which end or on the way"
+        words = f"what {whose} sent is wrong at {at}: {words}"
         accused = {origin} if len(named) > 1 else {origin, named[0].rank}
         return _result(record, "fail", words, layer, sorted(accused), step)
     return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)

@@ -76,7 +76,7 @@ def run_modes(
     began = time.monotonic()
     tell = told or _nobody
     results: list[ModeResult] = []
-    alike: set[str] = set()
+    alike: dict[str, str] = {}
     up = False
     for mode in modes:
         tell("mode", mode.name, -1, "")
@@ -97,7 +97,7 @@ def run_modes(
         if found is None:
             record = pool.run(mode.name, setting.limit_s * mode.slow, partial(_tell_rank, tell, mode.name))
             found = judge(record)
-            alike |= {mode.name} if alike_everywhere(record) else set()
+            alike[mode.name] = alike_everywhere(record)
             up = pool.whole
             if found.state == "fail" and up and len(found.named) == setting.world > 1:
                 found = located(found, pool.run(locate.NAME, setting.limit_s))

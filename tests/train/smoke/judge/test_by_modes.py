@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.by_modes import weighed
 from rocdoctor.train.smoke.judge.verdicts import alike_everywhere
@@ -22,7 +24,7 @@ def _mode(
 
 
 def _of(results: list[ModeResult], name: str) -> tuple[str, tuple[int, ...]]:
-    found = next(one for one in weighed(results, [name]) if one.mode == name)
+    found = next(one for one in weighed(results, {name: "grad"}) if one.mode == name)
     return found.layer, found.named
 
 
@@ -30,7 +32,7 @@ def test_what_is_wrong_alike_everywhere_is_the_frameworks_where_all_exchanges_we
     right = [_mode(name) for name in _EXCHANGES]
     everywhere, at_one = _mode("ddp", "fail", "collectives", (0, 1)), _mode("fsdp2", "fail", "collectives", (1,))
     assert _of([*right, everywhere], "ddp") == ("framework", (0, 1))
-    assert "the exchanges by themselves were right" in weighed([*right, everywhere], ["ddp"])[-1].message
+    assert "the exchanges by themselves were right" in weighed([*right, everywhere], {"ddp": "grad"})[-1].message
     assert _of([*right, at_one], "fsdp2") == ("collectives", (1,))  # a bit may have flipped once
     # One exchange was not run, or went wrong, or another one did.
     assert _of([*right[1:], everywhere], "ddp") == ("collectives", (0, 1))
@@ -51,8 +53,12 @@ def test_a_rank_whose_arithmetic_is_wrong_by_itself_spoils_what_all_get() -> Non
     assert _of([alone, everywhere], "ddp-grad-scaler") == ("device", (1,))
     assert (
         "rank 1 computes wrongly by itself (mode compute)"
-        in weighed([alone, everywhere], ["ddp-grad-scaler"])[1].message
+        in weighed([alone, everywhere], {"ddp-grad-scaler": "grad"})[1].message
     )
+    # What each rank computed was compared before the exchange, and was right; an optimizer comes after it.
+    compared = replace(everywhere, max_error={"local": 0.0, "grad": 1.0})
+    assert weighed([alone, compared], {"ddp-grad-scaler": "grad"}) == [alone, compared]
+    assert weighed([alone, compared], {"ddp-grad-scaler": "param"})[1].named == (1,)
     program = _mode("optimizers", "fail", "framework", (1,), 3)  # no arithmetic, so others need not meet it
     assert _of([program, everywhere], "ddp-grad-scaler") == ("collectives", (0, 1, 2))
     # All ranks alike, or nobody: nothing follows.
@@ -62,13 +68,15 @@ def test_a_rank_whose_arithmetic_is_wrong_by_itself_spoils_what_all_get() -> Non
 def test_ranks_that_differ_in_what_is_wrong_first_are_no_single_fault() -> None:
     one = _mode("ddp", "fail", "collectives", (0, 1))
     results = [*(_mode(name) for name in _EXCHANGES), one]
-    assert weighed(results, []) == results
-    assert alike_everywhere(ModeRecord("ddp", 1.0, (_wrong(0, "loss"), _wrong(1, "loss"))))
+    assert weighed(results, {}) == results
+    assert alike_everywhere(ModeRecord("ddp", 1.0, (_wrong(0, "head"), _wrong(1, "head")))) == "grad"
+    # A few values may have been spoilt on the way to all.
+    assert not alike_everywhere(ModeRecord("ddp", 1.0, (_wrong(0, "head", False), _wrong(1, "head", False))))
     assert not alike_everywhere(ModeRecord("ddp", 1.0, (_wrong(0, "loss"), _wrong(1, "norm"))))
     assert not alike_everywhere(ModeRecord("ddp", 1.0, (_wrong(0, "loss"), RankRecord(1, result={"state": "pass"}))))
     assert not alike_everywhere(ModeRecord("ddp", 1.0, (_wrong(0, "loss"),)))
 
 
-def _wrong(rank: int, name: str) -> RankRecord:
-    fault = {"stage": "grad", "step": 0, "turn": 0, "name": name}
+def _wrong(rank: int, name: str, whole: bool = True) -> RankRecord:
+    fault = {"stage": "grad", "step": 0, "turn": 0, "name": name, **({"whole": True} if whole else {})}
     return RankRecord(rank, result={"state": "fail", "faults": [fault]})

@@ -303,3 +303,46 @@ def test_what_was_announced_decides_between_two_ranks_at_the_same_step(
     found = judge(ModeRecord("fsdp2", 1.0, (_entered(0, *one), _entered(1, *other))))
     assert (found.state, found.named) == ("crashed", named), found.message
     assert "entered different collectives" in found.message
+
+
+def test_who_went_on_after_an_exchange_with_one_rank_has_left_nothing_out() -> None:
+    log = "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"
+    ahead = _at(1, "reduce", log)
+    others = [_at(rank, "broadcast") for rank in (0, 2)]
+    others[0].note["call"] = "broadcast float32[4]"
+    found = judge(ModeRecord("one-to-all", 1.0, (others[0], ahead, others[1])))
+    assert found.named == (0, 1, 2), found.message
+    assert "left something out" not in found.message
+
+
+def test_of_two_ranks_in_different_collectives_the_words_say_that_it_cannot_be_told() -> None:
+    ranks = (_entered(0, "mean", "all_reduce float32[]"), _entered(1, "backward", "all_gather float32[8]"))
+    found = judge(ModeRecord("fsdp2", 1.0, ranks))
+    assert found.named == (0, 1)
+    assert "it cannot be told which of them is wrong" in found.message
+
+
+def test_a_limit_of_the_machine_is_told_with_the_rank_that_met_it() -> None:
+    met = _failed(1, "limit", "OSError: [Errno 24] Too many open files")
+    ranks = (_failed(0, "victim", "OtherRankFailed: rank 1 failed"), met)
+    found = judge(ModeRecord("checkpoint", 1.0, ranks, machine="no more files could be opened"))
+    assert (found.named, found.layer) == ((1,), "configuration"), found.message
+    assert "no more files could be opened; rank 1: OSError" in found.message
+    assert judge(ModeRecord("checkpoint", 1.0, (met, met), machine="no more files")).named == ()
+
+
+def test_without_trouble_of_the_machine_a_limit_is_configuration_and_its_rank_named() -> None:
+    ranks = (
+        _failed(0, "victim", "Connection closed by peer"),
+        _failed(1, "limit", "RuntimeError: can't start new thread"),
+    )
+    found = judge(ModeRecord("ddp", 1.0, ranks))
+    assert (found.named, found.layer) == ((1,), "configuration"), found.message
+
+
+def test_what_one_rank_alone_got_wrong_from_another_may_be_wrong_at_either_end() -> None:
+    fault = {"stage": "value", "step": 0, "turn": 0, "name": "tokens", "words": "differ", "origins": [2]}
+    bad = RankRecord(1, result={"state": "fail", "faults": [fault]})
+    found = judge(ModeRecord("expert-parallel", 1.0, (_right(0), bad, _right(2))))
+    assert found.named == (1, 2)
+    assert "what rank 2 sent is wrong at rank 1, it cannot be told at which end or on the way" in found.message

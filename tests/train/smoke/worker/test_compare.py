@@ -109,3 +109,45 @@ def test_one_factor_for_all_values_is_told(times: float, words: str) -> None:
     wanted = torch.tensor([1.0, -7.0, 3.0])
     found.check("grad", "x", times * wanted, wanted)
     assert found.faults[0]["words"].endswith(words)
+
+
+def test_of_several_tensors_one_alone_may_be_twice_what_is_expected_by_its_kernel() -> None:
+    one, two = torch.tensor([1.0, 2.0]), torch.tensor([5.0, 3.0])
+    found = ModeComparisons(torch)
+    found.check_all("local", {"a": 2 * one, "b": two}, {"a": one, "b": two})
+    assert "it is 2 times" in found.faults[0]["words"]
+    assert "layer" not in found.faults[0]
+    found = ModeComparisons(torch)
+    found.check_all("local", {"a": 2 * one, "b": 2 * two}, {"a": one, "b": two})
+    assert [fault["layer"] for fault in found.faults] == ["framework", "framework"]
+    found = ModeComparisons(torch)
+    found.check_all("local", {"a": 2 * one, "b": two}, {"a": one, "b": two}, layer="configuration")
+    assert found.faults[0]["layer"] == "configuration"
+
+
+def test_a_small_error_is_no_other_tensor_that_is_as_near() -> None:
+    one = torch.tensor([1.0, 2.0])
+    near = one + torch.tensor([3e-5, 0.0])
+    found = ModeComparisons(torch)
+    found.check_all("grad", {"a": near, "b": near}, {"a": one, "b": near}, tolerance=1e-5)
+    assert [fault["name"] for fault in found.faults] == ["a"]
+    assert "equals" not in found.faults[0]["words"]
+    assert "layer" not in found.faults[0]
+
+
+@pytest.mark.parametrize(
+    ("got", "whole"),
+    [
+        ([2.0, 3.0, 5.0], True),
+        ([1.0, 2.0, 5.0], False),  # a bit on the way
+        ([1.5, 3.0, 4.5], True),
+        ([0.0, 0.0, 0.0], True),
+    ],
+)
+def test_whether_the_whole_of_a_tensor_is_wrong_or_a_few_values(got: list[float], whole: bool) -> None:
+    found = ModeComparisons(torch)
+    found.check("grad", "x", torch.tensor(got), torch.tensor([1.0, 2.0, 3.0]))
+    assert found.faults[0].get("whole", False) is whole
+    found = ModeComparisons(torch)
+    found.check("loss", "loss", torch.tensor(2.0), torch.tensor(1.0))
+    assert "whole" not in found.faults[0]

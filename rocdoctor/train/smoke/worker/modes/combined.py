@@ -205,7 +205,8 @@ def run(context: Context, pp: int, dp: int, tp: int, cp: int = 1) -> None:
         )
         context.mark(f"step {step}: optimizer")
         optimizer.step()
-        context.check_all("param", shards.parameter_parts(module), grid.held(wanted.after[step], names), step=step)
+        after = grid.held(wanted.after[step], names)
+        context.check_all("param", shards.parameter_parts(module), after, step=step, layer="device")
     taps.remove()
     gathered.remove()
     if pipe is not None:

@@ -210,7 +210,7 @@ def autocast(context: Context) -> None:
         context.check_all("grad", models.gradients(model), step.grad, step=number, tolerance=limit, hints=alone)
         optimizer.step()
         stepped = None if same else _AUTOCAST["before"]
-        context.check_all("param", models.parameters(model), step.after, step=number, tolerance=stepped)
+        context.check_all("param", models.parameters(model), step.after, step=number, tolerance=stepped, layer="device")
         with torch.no_grad():  # the last bit of a parameter now and then decides how it is rounded to bf16
             for name, one in model.named_parameters():
                 one.copy_(step.after[models.plain_name(name)])
@@ -291,7 +291,7 @@ def grad_scaler(context: Context) -> None:
         )
         scaler.step(optimizer)
         scaler.update()
-        context.check_all("param", models.parameters(model), wanted.after[step], step=step)
+        context.check_all("param", models.parameters(model), wanted.after[step], step=step, layer="device")
     for handle in handles:
         handle.remove()
     before = copy.deepcopy(models.parameters(model))

@@ -280,7 +280,8 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
             "grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns, layer="framework"
         )
         optimizer.step()
-        context.check_all("param", held(shards.parameter_parts), mine(wanted.after[step]), step=step)
+        moved = held(shards.parameter_parts)
+        context.check_all("param", moved, mine(wanted.after[step]), step=step, layer="device")
     pipe.close()
 
 

@@ -78,7 +78,7 @@ def _step(context: Context, tools: Any, step: int, before: str, folder: str, cou
     made, turn = moments(step), END_TURN - 1
     ddp.check_moments(context, "param", named, optimizer.state, made, step=step, turn=turn, layer="device")
     held = context.certain(step, steps, shards.parameter_parts(model), part)
-    context.check_all("param", held, part(wanted.after[step]), step=step)
+    context.check_all("param", held, part(wanted.after[step]), step=step, layer="device")
     with torch.no_grad():
         for name, one in named.items():  # what rounding decided is set to what is expected: the next step depends on it
             shards.local_of(one).copy_(held[name])

@@ -116,8 +116,11 @@ def check_gradients(
     before: Mapping[str, Any],
     step: int,
     layers: int,
-) -> None:
-    """Compare this rank's gradients. Those of a norm over a part of the sequence are not summed yet: its own share."""
+) -> list[str]:
+    """Compare this rank's gradients. Those of a norm over a part of the sequence are not summed yet: its own share.
+
+    The names of those that are whole; of others an exchange still follows.
+    """
     turns = flows.gradient_turns(layers)
     got, wanted, own, shares = {}, {}, {}, {}
     for name, one in model.named_parameters():
@@ -136,6 +139,7 @@ def check_gradients(
     computed = {name: "device" for name in got if "embedding" not in name}
     context.check_all("grad", got, wanted, step=step, turns=turns, layer=computed)
     context.check_all("local", own, shares, step=step, turns=turns)
+    return [*got]
 
 
 def norm_share(context: Context, name: str, flow: flows.Flow, before: Mapping[str, Any]) -> Any:
@@ -225,10 +229,13 @@ def train(context: Context, sequence: bool) -> None:
         loss.backward()
         flows.check(context, taps, watched, flow[step], [slice(None)], 1.0, step)
         context.check("loss", "loss", loss, wanted.losses[step], step=step)
-        check_gradients(context, model, wanted.grads[step], flow[step], wanted.before[step], step, layers)
+        whole = check_gradients(context, model, wanted.grads[step], flow[step], wanted.before[step], step, layers)
         context.mark(f"step {step}: optimizer")
         optimizer.step()
-        context.check_all("param", shards.parameter_parts(model), parts(wanted.after[step], world, rank), step=step)
+        after = parts(wanted.after[step], world, rank)
+        context.check_all(
+            "param", shards.parameter_parts(model), after, step=step, layer=dict.fromkeys(whole, "device")
+        )
     taps.remove()
 
 
