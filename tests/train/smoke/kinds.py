@@ -162,7 +162,7 @@ adamw-bias            1 zero-1 2 device/framework
 adamw-fused-twice     1 optimizers 2 device/framework
 adam-foreach-off      1 optimizers 2 device/framework
 sgd-second-off        1 ddp 2 device/framework
-! sgd-second-half     1 ddp 2 device/framework
+sgd-second-half       1 ddp 2 device/framework
 sgd-second-half       1 fsdp2 2 device/framework
 third-step-stale      1 fsdp2-longer 2 device/framework
 first-piece-alone     1 optimizers 2 device
@@ -274,8 +274,8 @@ not-a-number         1 ddp 2 device
 not-a-number         1 ddp-grad-scaler 2 device
 ! other-seed         1 zero-1 2 framework
 ! other-seed         1 dropout 4 framework
-! gradients-stale    1 ddp 2 framework/collectives
-! gradients-swapped  1 ddp 2,4 framework
+gradients-stale      1 ddp 2 framework/collectives
+gradients-swapped    1 ddp 2,4 framework
 mean-of-one-more     all ddp 2 framework/collectives
 second-counts-twice  1 ddp-no-sync 2 framework/device
 ! backward-left-out  1 ddp 2,4 framework

@@ -5,6 +5,7 @@ Most stay on while the program computes what it compares with, as a broken kerne
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -192,16 +193,16 @@ def _optimizer(kinds: tuple[str, ...], change: Callable[[Any, int], None]) -> Ca
     """``change(optimizer, number of the step)`` may alter what the step goes by; it is put back afterwards."""
 
     def put(active: Active) -> None:
-        counts: dict[int, int] = {}
+        counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # a new one may get an old one's id
         for name in kinds:
             kind = getattr(torch.optim, name)
             step = kind.step
 
             def around(self: Any, *args: Any, step: Any = step, **more: Any) -> Any:
-                counts[id(self)] = counts.get(id(self), 0) + 1
+                counts[self] = counts.get(self, 0) + 1
                 kept = [dict(group) for group in self.param_groups]
                 if active():
-                    change(self, counts[id(self)])
+                    change(self, counts[self])
                 result = step(self, *args, **more)
                 for group, old in zip(self.param_groups, kept, strict=True):
                     group.update(old)

@@ -17,7 +17,6 @@ import torch.distributed as dist
 from faults import Active, at_backward, at_collective, wrap  # type: ignore[import-not-found, unused-ignore]
 
 _functional = torch.nn.functional
-_OPTIMIZERS = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)
 # Who works by itself makes no gradients of parameters that anybody exchanges, and has thousands of objects.
 _ALONE = ("compute", "optimizers", "dropout")
 
@@ -58,7 +57,7 @@ def _all(*many: Callable[[Active], None]) -> Callable[[Active], None]:
 
 
 def _steps(change: Callable[..., Any]) -> Callable[[Active], None]:
-    return _all(*(_operation(kind, "step", change) for kind in _OPTIMIZERS))
+    return _all(*(_operation(kind, "step", change) for kind in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW)))
 
 
 def _done(work: Any) -> Any:
@@ -89,8 +88,11 @@ def _learning() -> list[Any]:
 
 def _after_backward(change: Callable[[list[Any]], None]) -> Callable[[Active], None]:
     def around(original: Any, *args: Any, **more: Any) -> Any:
+        before = {id(one): (one.grad, one.grad._version) for one in _learning()}
         original(*args, **more)
-        change(_learning())
+        # Models of modes that ran before may still be there, with theirs.
+        now = [(one, before.get(id(one), (None, 0))) for one in _learning()]
+        change([one for one, (held, number) in now if one.grad is not held or one.grad._version != number])
 
     return _operation(torch.Tensor, "backward", around)
 
@@ -329,14 +331,8 @@ def _warned() -> None:
 
 
 def _leaves_a_child() -> None:
-    if os.fork() == 0:
-        time.sleep(3)
+    time.sleep(3) if os.fork() == 0 else None
     os._exit(0)
-
-
-def _frozen(original: Any, self: Any, *args: Any, **more: Any) -> None:
-    original(self, *args, **more)
-    self.bias.requires_grad_(False)
 
 
 def _slow(original: Any, *args: Any, **more: Any) -> Any:
@@ -393,7 +389,11 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "files-closed": lambda active: at_backward(lambda: os.closerange(3, 1000), active, turn=2),
     "sigusr1": lambda active: at_backward(_warned, active),
     "forks-and-leaves": lambda active: at_backward(_leaves_a_child, active),
-    "frozen-in-one": _operation(torch.nn.LayerNorm, "__init__", _frozen),
+    "frozen-in-one": _operation(
+        torch.nn.LayerNorm,
+        "__init__",
+        lambda original, self, *a, **k: (original(self, *a, **k), self.bias.requires_grad_(False))[0],
+    ),
     "hook-raises": _operation(torch.Tensor, "backward", _wrong_hook),
     "slow-steps": _steps(_slow),
     "exits-3": _steps(lambda original, *args, **more: sys.exit(3)),

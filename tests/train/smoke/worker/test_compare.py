@@ -151,3 +151,11 @@ def test_whether_the_whole_of_a_tensor_is_wrong_or_a_few_values(got: list[float]
     found = ModeComparisons(torch)
     found.check("loss", "loss", torch.tensor(2.0), torch.tensor(1.0))
     assert "whole" not in found.faults[0]
+
+
+def test_small_values_need_not_show_that_all_are_wrong() -> None:
+    found = ModeComparisons(torch)
+    wanted = torch.tensor([0.1, 2.0, 3.0])
+    found.check("grad", "x", 1.09 * wanted, wanted, tolerance=0.01)
+    assert "2 of 3 values differ" in found.faults[0]["words"]
+    assert found.faults[0]["whole"]
