@@ -295,7 +295,7 @@ def _alike(torch: Any, got: Any, wanted: Any, limit: float, hints: Mapping[str, 
     if not float(got.abs().max()):
         return "all values are zero"
     for words, hint in hints.items():
-        other = hint() if callable(hint) else hint
+        other: Any = hint() if callable(hint) else hint
         if other is None or other.shape != got.shape:
             continue
         other = _plain(torch, other)

@@ -31,6 +31,7 @@ def subgroups(context: Context) -> None:
         "the group",
         dist.get_world_size(groups[mine]) == len(members),
         f"has {dist.get_world_size(groups[mine])} ranks instead of {len(members)}",
+        layer="framework",
     )
     everyone = context.cached("another group of all", lambda: dist.new_group(list(range(context.world))))
     _within(context, groups[mine], list(members), "a group")

@@ -44,11 +44,18 @@ def powersgd(context: Context) -> None:
     optimizer = models.optimizer_for(torch, "sgd", model.parameters())
     steps = 4
     wanted = context.reference("sgd", steps)
+    own: dict[str, Any] = {}
+    handles = [one.register_hook(ddp.keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
     for step, (tokens, targets) in enumerate(context.batches(steps)):
         context.mark(f"step {step}: forward and backward")
         context.clear(optimizer, step)
-        loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
+        own.clear()
+        tokens, targets = context.share(tokens), context.share(targets)
+        alone, local = context.alone(models.parameters(model), tokens, targets)
+        loss = models.loss_of(torch, model(tokens), targets)
         loss.backward()
+        context.check("local", "loss of this rank's rows", loss, alone, step=step)
+        context.check_all("local", own, local, step=step)
         total = loss.detach().clone()
         context.mark(f"step {step}: mean of the losses, all_reduce float32[]")
         dist.all_reduce(total)
@@ -65,6 +72,8 @@ def powersgd(context: Context) -> None:
         else:
             _check_lost(context, state.error_dict.get(0), seen, step)
         optimizer.step()
+    for handle in handles:
+        handle.remove()
     _same_everywhere(context, models.parameters(model), steps)
     saved = state.compression_stats()
     context.expect("value", "PowerSGD", float(saved[0]) > 1.0, f"compressed nothing (rate {float(saved[0]):.2f})")

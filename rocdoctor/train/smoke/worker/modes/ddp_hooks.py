@@ -90,15 +90,21 @@ def post_local_sgd(context: Context) -> None:
         optim=models.optimizer_for(torch, "sgd", model.parameters()),
         averager=PeriodicModelAverager(period=2, warmup_steps=0),
     )
+    own: dict[str, Any] = {}
+    handles = [one.register_hook(ddp.keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
     for step, (wanted_grads, wanted_after) in enumerate(_averaged_by_hand(context, 2)):
         tokens, targets = context.batches()[step]
+        own.clear()
         context.mark(f"step {step}: forward and backward")
         context.clear(optimizer, step)
         models.loss_of(torch, model(context.share(tokens)), context.share(targets)).backward()
+        context.check_all("local", own, wanted_grads, step=step)
         context.check_all("grad", models.gradients(model), wanted_grads, step=step)
         context.mark(f"step {step}: step and average")
         optimizer.step()
         context.check_all("param", models.parameters(model), wanted_after, step=step)
+    for handle in handles:
+        handle.remove()
 
 
 def _averaged_by_hand(context: Context, steps: int) -> Any:
@@ -319,15 +325,17 @@ def _compressed_proof(kind: str) -> Proof:
 
 
 _LOSSY = Proof(
-    "four steps of SGD: the loss, the gradients before compression begins, and what compression lost, which the next "
-    "step must send; parameters must be equal on all ranks, and less must travel than without",
+    "four steps of SGD: each rank's own loss and gradients, the mean loss, the gradients before compression, and what "
+    "compression lost, which the next step must send; parameters must be equal on all ranks, and less must travel than "
+    "without",
     PLAIN,
-    (EXACT, *usual("loss", "grad"), COMPRESSED, KEPT),
+    (EXACT, *usual("local", "loss", "grad"), COMPRESSED, KEPT),
 )
 _AVERAGED = Proof(
-    "two steps of SGD of one replica a rank: its gradients and, after the average, its parameters",
+    "two steps of SGD of one replica a rank: its gradients, before and after its group of one rank, and, after the "
+    "average, its parameters",
     "all replicas trained and averaged in one process by published formulas in double precision",
-    usual("grad", "param"),
+    usual("local", "grad", "param"),
 )
 _SAME_AUTOCAST = Proof(
     TRAINED.computed + "; the logits must be bf16",
