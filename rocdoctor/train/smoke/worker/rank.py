@@ -73,10 +73,8 @@ _DISK = (
 )
 
 
-# Of memory: torch's allocators, and ENOMEM.
-_MEMORY = ("out of memory", "defaultcpuallocator", "cannot allocate memory")
-# What the system or its user forbids: EMFILE and ENFILE, EACCES; and what CPython says where pthread_create fails.
-_LIMITS = ("too many open files", "permission denied", "can't start new thread")
+# What the system refuses (EMFILE, ENFILE, EACCES, ENOMEM, in the words of glibc), and CPython where no thread starts.
+_LIMITS = ("too many open files", "permission denied", "cannot allocate memory", "can't start new thread")
 
 
 class RankJob:
@@ -284,7 +282,7 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         words += f", since: {error.__cause__}"
     low = words.lower()
     kind = "error"
-    if any(part in low for part in _MEMORY) or isinstance(error, MemoryError):
+    if "out of memory" in low or "defaultcpuallocator" in low or isinstance(error, MemoryError):
         kind = "memory"
     elif isinstance(error, NotImplementedError) or any(part in low for part in _UNSUPPORTED):
         kind = "unsupported"
