@@ -162,6 +162,15 @@ def test_a_rank_that_draws_other_numbers_is_named_before_its_reference_is_judged
     assert "other random numbers from a seed" in found.message
 
 
+def test_what_a_rank_makes_of_right_gradients_is_no_exchange() -> None:
+    cases: list[tuple[str | kit.Fault, int | str, str, int, str, tuple[int, ...], str | None, str]] = [
+        ("gradients-cleared", 1, mode, 2, "fail", (1,), "device", "the parameters after")
+        for mode in ("pipeline-gpipe", "tensor-parallel", "ddp-grad-scaler", "ddp-autocast")
+    ]
+    cases.append(("not-clipped", 1, "fsdp2-longer", 2, "fail", (1,), "framework", "clipped"))
+    assert not kit.wrong_of(cases)
+
+
 def other_seed(active: Active) -> None:
     """Seeds are one higher in one rank, as a library does that adds the rank to every seed."""
     wrap(torch, "manual_seed", lambda original, seed: original(seed + 1 if active() else seed))
