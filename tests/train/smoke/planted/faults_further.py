@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -184,7 +183,7 @@ def _no_memory() -> None:
 def _alarm() -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, 0.01)
-    time.sleep(5)
+    signal.pause()
 
 
 def _locked() -> None:
