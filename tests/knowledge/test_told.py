@@ -8,7 +8,7 @@ from functools import cache
 from rocdoctor.insight.texts.traits import TRAITS
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.knowledge.lookup import causes
-from rocdoctor.knowledge.messages.open_symptoms import speaking_against
+from rocdoctor.knowledge.messages.open_symptoms import last_resorts, speaking_against
 from rocdoctor.knowledge.messages.remaining import remaining_causes
 from rocdoctor.knowledge.messages.told import ToldKind, report_marks, told_grammar, told_kinds
 from rocdoctor.parsers.prose.claims import claims_in
@@ -145,6 +145,7 @@ def test_causes_are_known_and_have_general_words() -> None:
 
 def test_a_kind_without_an_answer_is_a_condition_of_another() -> None:
     wanted = {name for kind in told_kinds() for one in kind.answers for name in (*one.when.every, *one.when.together)}
+    wanted |= {name for one in last_resorts() for name in (*one.seen, *one.when.every, *one.when.together)}
     assert {one.kind for one in told_kinds() if not one.answers} <= wanted
 
 

@@ -12,7 +12,9 @@ from rocdoctor.model.facts import Message
 from rocdoctor.model.lazy_re import regex
 
 if TYPE_CHECKING:
-    from rocdoctor.parsers.prose.statements import Account
+    from collections.abc import Sequence
+
+    from rocdoctor.parsers.prose.statements import Account, Pattern
 
 QUESTION = "text"
 _FRAMES = 400  # messages whose sentences are looked at: more stand in logs alone
@@ -139,26 +141,33 @@ def _statements(told: Account | None) -> tuple[Message, ...]:
     if told is None:
         return ()
     from rocdoctor.knowledge.messages.told import NO_REPORT, SOUND, TROUBLE, report_marks, told_kinds
-    from rocdoctor.parsers.prose.statements import is_none, place_of, trouble_in
+    from rocdoctor.parsers.prose.statements import is_none, trouble_in
 
     claims = told.claims
     if is_none(told, report_marks()):
         first = claims[0].sentence
         return (Message(NO_REPORT, first.line, first.text, {}, "now", narrated=True),)
+    places = {one.kind: at for one in told_kinds() if (at := _first_place(one.patterns, told)) is not None}
     trouble = trouble_in(told, report_marks())
+    if trouble is None:
+        trouble = min((places[one.kind] for one in told_kinds() if one.trouble and one.kind in places), default=None)
     if trouble is None:
         tells = (one for one in claims if one.voice == "tells")
         sound = next((one.sentence for one in tells if "good" in one.outcomes), None)
         return (Message(SOUND, sound.line, sound.text, {}, "now", narrated=True),) if sound is not None else ()
     sentence = claims[trouble].sentence
     found = [Message(TROUBLE, sentence.line, sentence.text, {}, "now", narrated=True)]
-    for kind in told_kinds():
-        places = (place_of(one, told) for one in kind.patterns)
-        at = next((place for place in places if place is not None), None)
-        if at is not None:
-            sentence = told.claims[at].sentence
-            found.append(Message(kind.kind, sentence.line, sentence.text, {}, "now", narrated=True))
+    for kind, at in places.items():
+        sentence = claims[at].sentence
+        found.append(Message(kind, sentence.line, sentence.text, {}, "now", narrated=True))
     return tuple(found)
+
+
+def _first_place(patterns: Sequence[Pattern], told: Account) -> int | None:
+    """The sentence that carries the first pattern which holds."""
+    from rocdoctor.parsers.prose.statements import place_of
+
+    return next((at for one in patterns if (at := place_of(one, told)) is not None), None)
 
 
 def _ends(text: str) -> tuple[tuple[int, str], ...]:

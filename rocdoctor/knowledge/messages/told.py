@@ -38,7 +38,7 @@ class ToldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ToldKind:
-    """A comparison of two conditions; ``despite``: what does not speak against it."""
+    """A comparison or a state; ``despite``: what does not speak against it; ``trouble``: it is trouble by itself."""
 
     kind: str
     means: str
@@ -47,6 +47,7 @@ class ToldKind:
     despite: tuple[str, ...]
     examples: tuple[str, ...]
     counters: tuple[str, ...]
+    trouble: bool = False
 
 
 @cache
@@ -77,8 +78,8 @@ def report_marks() -> ReportMarks:
 
 @cache
 def told_kinds() -> tuple[ToldKind, ...]:
-    """The kinds of comparisons, in the order in which they count."""
-    return tuple(_kind(row) for row in load_table("told")["statements"])
+    """The kinds of comparisons, then those of states, in the order in which they count."""
+    return tuple(_kind(row) for table in ("told", "told_states") for row in load_table(table)["statements"])
 
 
 def _kind(row: Mapping[str, Any]) -> ToldKind:
@@ -90,6 +91,7 @@ def _kind(row: Mapping[str, Any]) -> ToldKind:
         words(row.get("despite")),
         words(row.get("example")),
         words(row.get("counter")),
+        row.get("trouble") is True,
     )
 
 
