@@ -24,6 +24,7 @@ _TITLE = regex(
     r"(?i)# (?!\W{0,3}(?:fix|feat|docs?|tests?|ci|chore|refactor|add|support|improve|raise|handle)\w{0,3}\b)"
 )
 _NAMES = ("names-", "mentions-")  # kinds that name a thing, and tell of no fault
+_SHORT = 8  # lines of sentences, above which a title belongs to what is told
 _FAREWELL = 3  # lines that may follow where the writer says that all is over
 _HEAD, _TAIL = 48_000, 16_000  # characters in which signs are looked for: people tell of them first, or at the end
 
@@ -109,8 +110,17 @@ def _account(host: Host) -> Account | None:
     from rocdoctor.parsers.prose.statements import told_by
 
     grammar = told_grammar()
-    claims = claims_in(grammar, sentences_in(parse_sentence_lines(host.ask("sentences").text)))
+    told = parse_sentence_lines(host.ask("sentences").text)
+    claims = claims_in(grammar, sentences_in((*_title(host, len(told)), *told)))
     return told_by(claims, grammar.opposites)
+
+
+def _title(host: Host, lines: int) -> tuple[tuple[int, str], ...]:
+    """The title of a short report as its first sentence; none of a change, and none above a long text."""
+    first = host.ask(QUESTION).text.partition("\n")[0]
+    if not 0 < lines <= _SHORT or not _TITLE.match(first) or first.startswith("# ["):
+        return ()
+    return ((1, first[2:402]),)
 
 
 def _mended_at(told: Account | None) -> int:
