@@ -20,7 +20,7 @@ from rocdoctor.knowledge.messages.open_symptoms import (
     speaking_against,
 )
 from rocdoctor.knowledge.messages.program_errors import message_kinds
-from rocdoctor.knowledge.messages.told import TROUBLE
+from rocdoctor.knowledge.messages.told import TROUBLE, told_kinds
 from rocdoctor.model.shell_command import shell_of_table
 from rocdoctor.parsers.logs.message_match import find_messages
 from rocdoctor.parsers.prose.foreign_signs import foreign_signs
@@ -29,7 +29,7 @@ from rocdoctor.service.reading import judged
 from tests.text_kit import all_checks, diagnosed
 
 _KNOWN = {row["kind"] for row in sign_rows()} | {row["kind"] for row in last_sign_rows()} | set(message_kinds())
-_KNOWN |= {one.kind for one in foreign_sign_rows()} | {TROUBLE}
+_KNOWN |= {one.kind for one in foreign_sign_rows()} | {TROUBLE} | {one.kind for one in told_kinds()}
 
 
 def _kinds(text: str) -> set[str]:

@@ -10,7 +10,7 @@ from rocdoctor.knowledge.load import load_table
 from rocdoctor.knowledge.lookup import causes
 from rocdoctor.knowledge.messages.open_symptoms import last_resorts, speaking_against
 from rocdoctor.knowledge.messages.remaining import remaining_causes
-from rocdoctor.knowledge.messages.told import ToldKind, report_marks, told_grammar, told_kinds
+from rocdoctor.knowledge.messages.told import OWN_TROUBLE, ToldKind, report_marks, told_grammar, told_kinds
 from rocdoctor.parsers.prose.claims import claims_in
 from rocdoctor.parsers.prose.phrases import forms_of, mentions_in, phrases_of
 from rocdoctor.parsers.prose.sentences import sentences_in, words_in
@@ -145,6 +145,7 @@ def test_causes_are_known_and_have_general_words() -> None:
 
 def test_a_kind_without_an_answer_is_a_condition_of_another() -> None:
     wanted = {name for kind in told_kinds() for one in kind.answers for name in (*one.when.every, *one.when.together)}
+    wanted |= {OWN_TROUBLE}
     wanted |= {name for one in last_resorts() for name in (*one.seen, *one.when.every, *one.when.together)}
     assert {one.kind for one in told_kinds() if not one.answers} <= wanted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from rocdoctor.insight.texts.answers import Applied, filled, holds, values_of
@@ -17,7 +18,7 @@ from rocdoctor.knowledge.messages.open_symptoms import (
     symptoms,
 )
 from rocdoctor.knowledge.messages.remaining import remaining_causes
-from rocdoctor.knowledge.messages.told import MENDED, NO_REPORT, TROUBLE
+from rocdoctor.knowledge.messages.told import MENDED, NO_REPORT, OWN_TROUBLE, TROUBLE
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.finding import NextStep, StepOutcome
 from rocdoctor.model.shell_command import shell_of_table
@@ -25,7 +26,9 @@ from rocdoctor.model.shell_command import shell_of_table
 MOST = 3  # causes of one symptom
 # What tells that the trouble is there: sentences of the writer, or a program's words of failure.
 _TOLD = frozenset({TROUBLE, "people-tell-of-failure", "people-tell-of-crash", "sign-foreign-memory"})
-_NOT_LIVE = frozenset({MENDED, NO_REPORT, "prose-is-request"})
+_NOT_LIVE = frozenset({MENDED, NO_REPORT})
+WISHES = frozenset({"sign-of-wish", "prose-is-request"})
+"""Kinds of a wish: who wishes for something and tells of the own trouble has both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +50,14 @@ def last_resort(machine: Machine) -> Remaining | None:
     None where its writer tells of no trouble that is there.
     """
     present = {one.kind for one in machine.messages if one.role == "now"}
-    if present.isdisjoint(_TOLD | of_last_trouble()) or present & _NOT_LIVE:
+    if present.isdisjoint(_TOLD | of_last_trouble()) or present & (_NOT_LIVE | _wished(present)):
         return None
     return _first(machine, last_resorts())
 
 
 def _first(machine: Machine, table: Sequence[Symptom]) -> Remaining | None:
     present = {one.kind for one in machine.messages if one.role == "now"}
-    against = present & speaking_against()
+    against = present & (speaking_against() - WISHES | _wished(present))
     for symptom in table:
         if present.isdisjoint(symptom.seen) or against - set(symptom.despite):
             continue
@@ -63,6 +66,11 @@ def _first(machine: Machine, table: Sequence[Symptom]) -> Remaining | None:
         if found or (found is not None and not symptom.answers):
             return Remaining(symptom, found)
     return None
+
+
+def _wished(present: AbstractSet[str]) -> frozenset[str]:
+    """The kinds of a wish, which count where the writer tells of no trouble of the own GPU."""
+    return WISHES if OWN_TROUBLE not in present else frozenset()
 
 
 def _of_symptom(machine: Machine, symptom: Symptom, messages: tuple[Message, ...]) -> tuple[Applied, ...] | None:

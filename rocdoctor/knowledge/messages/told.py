@@ -18,6 +18,9 @@ NO_REPORT = "told-no-report"
 TROUBLE = "told-trouble"
 """A sentence tells of trouble of the machine that is there."""
 
+OWN_TROUBLE = "told-own-trouble"
+"""A sentence tells of trouble of the writer's own GPU (a row of ``told_states.yaml``)."""
+
 SOUND = "told-sound"
 """A sentence tells that the machine works, and none of trouble of it."""
 
