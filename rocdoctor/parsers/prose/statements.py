@@ -150,7 +150,9 @@ def is_none(told: Account, marks: ReportMarks) -> bool:
     voices = [one.voice for one in told.claims]
     unlike = sum(1 if one in ("advises", "wishes") else 0.5 for one in voices if one in _UNLIKE)
     over = any(one & marks.resolved for one in every) or _settled(told, marks)
-    if over or (unlike and unlike >= voices.count("tells")):
+    tells = voices.count("tells")
+    own = any(one & marks.trouble and one & marks.writer for one in told.names)
+    if over or (unlike and (unlike > tells or (unlike == tells and not own))):
         return True
     addressed = sum(bool(one & marks.reader) for one in every)
     return not any(one & marks.writer for one in every) and (2 * addressed >= len(every) or len(every) > _SHORT)
