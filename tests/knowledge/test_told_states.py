@@ -17,9 +17,15 @@ _OLD = "# LuxMark on an old board\n\nI test ROCm on a 990FX board with two Vega 
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("# GPU selection\n\nMy game always picks the weak AMD onboard graphics instead of the RTX.\n", "igpu-shadows-dgpu"),
+        (
+            "# GPU selection\n\nMy game always picks the weak AMD onboard graphics instead of the RTX.\n",
+            "igpu-shadows-dgpu",
+        ),
         ("The studio only lists the integrated GPU of my laptop and not the RX 7600.\n", "igpu-shadows-dgpu"),
-        ("# Renders with the CPU\n\nThe renderer uses my CPU instead of the RTX 5090 on Windows 11.\n", "wrong-backend-build"),
+        (
+            "# Renders with the CPU\n\nThe renderer uses my CPU instead of the RTX 5090 on Windows 11.\n",
+            "wrong-backend-build",
+        ),
         (_WSL, "wsl-unsupported"),
         (_SLOTS.format("shows only the one in the x16 slot"), "pcie-atomics-missing"),
         (_OLD.format("shows a black picture and hangs"), "pcie-atomics-missing"),
@@ -30,9 +36,12 @@ _OLD = "# LuxMark on an old board\n\nI test ROCm on a 990FX board with two Vega 
         ),
         ("After systemctl daemon-reload our running containers lose their GPU.\n", "container-device-access"),
         ("The user inside the container cannot access the render node of the GPU.\n", "container-device-access"),
-        ("# Service finds no GPU\n\nThe account of the service is in no group, it cannot open the GPU.\n", "device-permission"),
         (
-            "# RX 470 gone from clinfo since 4.5\n\nSince ROCm 4.5 clinfo shows no device for my RX 470. With 4.3.1 it worked.\n",
+            "# Service finds no GPU\n\nThe account of the service is in no group, it cannot open the GPU.\n",
+            "device-permission",
+        ),
+        (
+            "# RX 470 gone since 4.5\n\nSince ROCm 4.5 clinfo shows no device for my RX 470. With 4.3.1 it worked.\n",
             "gpu-not-supported",
         ),
         (
@@ -42,9 +51,12 @@ _OLD = "# LuxMark on an old board\n\nI test ROCm on a 990FX board with two Vega 
         ),
         ("My eGPU is not detected. I use an adapter from Thunderbolt 3 to 2.\n", "pcie-link-degraded"),
         ("# RX 470 without OpenCL\n\nMy RX 470 has no OpenCL any more with ROCm 4.5.\n", "gpu-not-supported"),
-        ("I have two RX 570 and only the first one is detected with ROCm. Both drive a display.\n", "pcie-atomics-missing"),
         (
-            "There is not enough GPU video memory available on my 7900 XT. Please add more options for AMD.\n",
+            "I have two RX 570 and only the first one is detected with ROCm. Both drive a display.\n",
+            "pcie-atomics-missing",
+        ),
+        (
+            "My 7900 XT fails: the GPU is out of memory. Please add more options for AMD.\n",
             "out-of-memory",
         ),
     ],
@@ -62,6 +74,8 @@ def test_a_state_names_a_possible_cause(text: str, cause: str) -> None:
         "I use only the integrated graphics for my screens, so the RTX 3090 has all of its memory free.\n",
         "How do I make the game pick the integrated GPU instead of the card?\n",
         "# Renders with the GPU\n\nThe renderer uses my RTX 5090 and no longer the CPU. Thank you!\n",
+        "If the user is not in the video group, rocminfo fails; ours is in it.\n",
+        "We run on the CPU only, the GPU is not needed.\n",
         "I run the renderer on the CPU of the server by choice, the RTX 5090 is for games.\n",
         "Could AMD GPUs be supported in WSL2 soon? It would be great.\n",
         "In WSL2 ROCm finds my RX 7900 XTX and all samples run.\n",
@@ -86,7 +100,10 @@ def test_the_nearest_sound_texts_have_no_cause(text: str) -> None:
 
 def test_a_title_alone_is_not_believed() -> None:
     assert first_cause("# My game picks the integrated GPU instead of the card\n") is None
-    assert first_cause("# fix: the game picks the integrated GPU instead of the card\n\nThis change picks the card.\n") is None
+    assert (
+        first_cause("# fix: the game picks the integrated GPU instead of the card\n\nThis change picks the card.\n")
+        is None
+    )
 
 
 def test_a_title_counts_in_a_short_report_only() -> None:
