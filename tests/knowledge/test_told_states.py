@@ -98,6 +98,22 @@ def test_the_nearest_sound_texts_have_no_cause(text: str) -> None:
     assert first_cause(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is it possible to use AMD? I have an RX 6800 XT but the program recognises only the CPU.\n",
+        "Please add official support for it. My RTX 3090 is not detected by the program, it runs on my CPU.\n",
+    ],
+)
+def test_own_trouble_counts_beside_a_wish(text: str) -> None:
+    assert first_cause(text) == "wrong-backend-build"
+
+
+@pytest.mark.parametrize("text", ["Is it possible to use AMD?\n", "Please add official support for the RTX 3090.\n"])
+def test_a_wish_alone_has_no_cause(text: str) -> None:
+    assert first_cause(text) is None
+
+
 def test_a_title_alone_is_not_believed() -> None:
     assert first_cause("# My game picks the integrated GPU instead of the card\n") is None
     assert (
