@@ -76,7 +76,10 @@ def test_a_comparison_names_its_cause_as_possible() -> None:
 def test_it_is_never_more_than_a_warning_and_says_may() -> None:
     for kind in told_kinds():
         for verdict in judge("told-in-words", _machine(Message(kind.kind, 1, "told", narrated=True))):
-            assert verdict.finding is not None and verdict.finding.severity == "warning", kind.kind
+            if verdict.finding is None:  # a sign for other rows, or one that needs to know the GPU
+                assert all(one.when.gfx for one in kind.answers), kind.kind
+                continue
+            assert verdict.finding.severity == "warning", kind.kind
             assert " may " in verdict.finding.message, kind.kind
 
 
