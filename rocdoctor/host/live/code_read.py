@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import math
 import os
 from collections.abc import Collection, Iterator
 
@@ -78,11 +79,12 @@ class CodeReader:
     """Answers for the programs of one run, which share most of what they read.
 
     ``folders``: where programs look names up (PATH). Those of LD_LIBRARY_PATH hold only what root alone can change
-    (``programs.py``).
+    (``programs.py``). ``most``: enough weaknesses of one program to know all about it.
     """
 
-    def __init__(self, folders: Collection[str] = ()) -> None:
+    def __init__(self, folders: Collection[str] = (), most: float = math.inf) -> None:
         self._folders = tuple(folders)
+        self._most = most
         self._libraries = Libraries()
         self._known: dict[tuple[str, Use | None], tuple[int, list[Weakness]]] = {}
 
@@ -102,6 +104,8 @@ class CodeReader:
                 for one in self._read(path, use, deep, bool(found)):
                     more = [one] if isinstance(one, Weakness) else weaknesses(one, missing_ok=True)
                     found.update(dict.fromkeys(more))
+                    if len(found) >= self._most:
+                        break
             except OSError:
                 if not found:  # else that is reason enough
                     raise
@@ -115,9 +119,10 @@ class CodeReader:
                 yield place
                 if name in _NAMING and not place.endswith(".so"):
                     yield from self._named_by(place, deep)
-        if (words := first_line(path)) is None:
+        words = first_line(path)
+        if words is None and not weak:  # else others choose what it names, and how long that keeps us
             yield from self._libraries.weak_of(path)
-        elif not weak:  # else others choose its words, and how long they keep us
+        elif words is not None and not weak:
             yield from self._of_script(path, words, deep)
         if use is not None:
             yield from read_by_python(path, use)

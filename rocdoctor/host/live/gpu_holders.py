@@ -12,17 +12,21 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from rocdoctor.host.base import Answer
 from rocdoctor.host.live.patience import each_within
-from rocdoctor.host.live.processes import open_nodes
+from rocdoctor.host.live.processes import MAX_FILES, open_nodes
 from rocdoctor.model.lazy_re import regex
 
 _GPU_NODE = regex(r"/dev/(?:kfd|dxg|dri/renderD[0-9]{1,5}|nvidia[0-9]{1,4})\Z")
 _MAX_HOLDERS = 256
 _LOOK_S = 0.2
 _MOST_LOOKS, _MOST_HUNG = 256, 8  # links of a process; looks that hang, each of which leaves a thread behind
+# Open files of a process that are looked at first, and for how long those of all: a user may have millions, and nodes
+# are opened early. So a process with more comes last.
+_FIRST_FILES, _ALL_WALKS_S = 1024, 2.0
 
 
 def answer_holders(question: str) -> Answer:
@@ -39,12 +43,18 @@ def _lines() -> Iterator[str]:
     hidden = found = hung = 0
     own = psutil.Process()
     ours = {own.pid, *(child.pid for child in own.children(recursive=True))}  # tools that we ask right now
-    for process in psutil.process_iter():
-        if process.pid in ours:
-            continue
+    until = time.monotonic() + _ALL_WALKS_S
+    todo = [(process, _FIRST_FILES) for process in psutil.process_iter() if process.pid not in ours]
+    for process, most in todo:  # which grows
         folder = Path("/proc", str(process.pid))
         try:
-            opened = _named(open_nodes(folder)) if found < _MAX_HOLDERS else {}
+            if time.monotonic() > until:
+                hidden += 1
+                continue
+            opened = _named(open_nodes(folder, most)) if found < _MAX_HOLDERS else {}
+            if not opened and most == _FIRST_FILES and found < _MAX_HOLDERS and _has_more(folder):
+                todo.append((process, MAX_FILES))
+                continue
             if opened and hung >= _MOST_HUNG:  # somebody wants us to wait: nobody knows who else has one
                 hidden += 1
                 continue
@@ -61,6 +71,12 @@ def _lines() -> Iterator[str]:
             continue
     if hidden:
         yield f"hidden {hidden}"
+
+
+def _has_more(folder: Path) -> bool:
+    """Whether a process has more files open than were looked at first."""
+    with os.scandir(folder / "fd") as entries:
+        return next(islice(entries, _FIRST_FILES, None), None) is not None
 
 
 def _named(opened: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:

@@ -9,6 +9,7 @@ machines and containers where nobody else counts.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from collections.abc import Collection, Mapping
@@ -28,6 +29,7 @@ from rocdoctor.host.live.trust import Weakness, privileged
 
 PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
+_MOST_NAMED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,12 @@ class ChosenInterpreter:
     refused: str = ""
 
 
-def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
-    """Where somebody else than root can change what an interpreter runs for that use.
+def weak_interpreter(path: str, use: Use = "build", most: float = math.inf) -> list[Weakness]:
+    """Where somebody else than root can change what an interpreter runs for that use; about ``most`` such places.
 
     Raises OSError where there is no such file, or what it runs cannot be known.
     """
-    return CodeReader(program_folders()).weak(path, use)
+    return CodeReader(program_folders(), most).weak(path, use)
 
 
 def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: bool = False) -> ChosenInterpreter:
@@ -104,7 +106,7 @@ def refused_to_root(path: str, trust: bool = False) -> str:
     if trust or not privileged():
         return ""
     try:
-        weak = weak_interpreter(path)
+        weak = weak_interpreter(path, most=_MOST_NAMED)  # an environment of a user has as many as it has files
     except OSError as error:
         return f"{path}: {error.strerror}"
     return _refusal(path, weak) if weak else ""

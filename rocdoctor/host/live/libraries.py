@@ -9,6 +9,7 @@ file whose name stands in the program or in a library of it. Layouts: ``include/
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import os
 import struct
@@ -24,8 +25,12 @@ CACHE = "/etc/ld.so.cache"
 _OWN = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")  # of the loader, and for systems without a cache
 _MAGIC = b"glibc-ld.so.cache1.1"
 _MOST_CACHE_BYTES = 16 << 20
-_MOST_ROWS, _MOST_STRINGS, _MOST_NAMES = 256, 1 << 20, 4096
+_MOST_ROWS, _MOST_NAMES = 256, 4096
+_LONGEST, _MOST_TEXT = 64 << 10, 1 << 20  # of a name or a list of folders, and of all that one file names
 _MOST_LIBRARIES = 2000
+# Of a program and its libraries: names times folders, and what is read for names that stand in them. Thirty times the
+# most that torch needs.
+_MOST_LOOKS, _MOST_SEARCHED = 1_000_000, 16 << 30
 _BLOCK, _OVERLAP = 1 << 18, 256
 _LOAD, _DYNAMIC = 1, 2  # kinds of segments
 # What the dynamic section says: names of libraries (also those for auditing and filtering), and folders.
@@ -36,10 +41,14 @@ _TABLE, _TABLE_BYTES = 5, 10
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What an ELF file tells the loader: names of libraries, and folders where to look."""
+    """What an ELF file tells the loader: names of libraries, and folders where to look.
+
+    ``endless``: it names more than any library does: all its tags may lead to one long text.
+    """
 
     names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    endless: bool = False
 
 
 class Libraries:
@@ -54,7 +63,10 @@ class Libraries:
         self._linked: dict[str, Linked | None] = {}
 
     def weak_of(self, program: str) -> Iterator[Weakness]:
-        """Where somebody else can change what a program has loaded, and the folders where it is looked for."""
+        """Where somebody else can change what a program has loaded, and the folders where it is looked for.
+
+        Raises OSError where it names more than can be looked for.
+        """
         files, folders = self._closure(program)
         weak: dict[str, Weakness] = {}
         for folder in folders if files else ():
@@ -67,7 +79,7 @@ class Libraries:
         if "" in weak:  # anything may be put there
             yield weak.pop("")
         if weak:
-            named = {one for file in files for one in _named_in(file, weak)}
+            named = _named_in_all(files, weak)
             yield from (one for name, one in weak.items() if name in named)
 
     def _closure(self, program: str) -> tuple[list[str], list[str]]:
@@ -76,19 +88,24 @@ class Libraries:
         folders = dict.fromkeys(self._usual)
         todo = [os.path.realpath(program)]
         names: dict[str, None] = {}
+        looks = 0
         while todo:
             file = todo.pop()
             if file in files or (linked := self._of(file)) is None:
                 continue
-            if len(files) >= _MOST_LIBRARIES:
-                break
+            if linked.endless or len(files) >= _MOST_LIBRARIES:
+                raise OSError(errno.E2BIG, "names more libraries than can be looked for", file)
             files[file] = None
             fresh = [one for one in linked.names if one not in names]
             names.update(dict.fromkeys(fresh))
             added = [one for one in linked.folders if one not in folders]
             folders.update(dict.fromkeys(added))
+            looks += len(fresh) * (len(folders) - len(added)) + len(names) * len(added)
+            if looks > _MOST_LOOKS:
+                raise OSError(errno.E2BIG, "names more libraries than can be looked for", file)
+            new = frozenset(added)
             for folder in folders:
-                for name in names if folder in added else fresh:
+                for name in names if folder in new else fresh:
                     path = os.path.join(folder, name)
                     if os.path.lexists(path):
                         todo.append(os.path.realpath(path))
@@ -122,6 +139,19 @@ def _weak_in(folder: str, listed: bool) -> dict[str, Weakness]:
         with contextlib.suppress(OSError):  # a link to nothing
             if weak := weaknesses(path):
                 found[name] = weak[0]
+    return found
+
+
+def _named_in_all(files: Collection[str], names: Collection[str]) -> set[str]:
+    """Those of the names that stand in one of the files; all of them where the files are too long to be read."""
+    found: set[str] = set()
+    left = _MOST_SEARCHED
+    for file in files:
+        with contextlib.suppress(OSError):
+            left -= os.stat(file).st_size  # whoever owns a library says how long it is, without a byte on the disk
+        if left < 0:
+            return set(names)
+        found.update(_named_in(file, names))
     return found
 
 
@@ -167,14 +197,22 @@ def _linked(file: int, origin: str) -> Linked | None:
     table = known.get(_TABLE, 0)
     loaded = [row for row in rows if row[0] == _LOAD and row[2] <= table < row[2] + row[3]]
     at = loaded[0][1] + table - loaded[0][2] if loaded else None
-    texts = b"" if at is None else os.pread(file, min(known.get(_TABLE_BYTES, 0), _MOST_STRINGS), at)
-
-    def text(place: int) -> str:
-        return os.fsdecode(texts[place : texts.find(b"\0", place)])
-
-    folders = [one for tag, place in said if tag in _FOLDERS for one in text(place).split(":")]
+    end = 0 if at is None else min(known.get(_TABLE_BYTES, 0), os.fstat(file).st_size - at)
+    texts: dict[int, str] = {}
+    left = _MOST_TEXT
+    named = [(tag, place) for tag, place in dict.fromkeys(said) if tag in (*_NAMES, *_FOLDERS)]
+    for place in dict.fromkeys(place for _, place in named):
+        length = max(0, min(end - place, _LONGEST))
+        text = b"" if at is None or not length else os.pread(file, length, at + place).partition(b"\0")[0]
+        left -= len(text)
+        if left < 0 or len(text) == _LONGEST:
+            return Linked(endless=True)
+        texts[place] = os.fsdecode(text)
+    folders = [one for tag, place in named if tag in _FOLDERS for one in texts[place].split(":")]
+    if len(folders) > _MOST_NAMES:
+        return Linked(endless=True)
     return Linked(
-        tuple(one for tag, place in said if tag in _NAMES and (one := text(place))),
+        tuple(one for tag, place in named if tag in _NAMES and (one := texts[place])),
         tuple(os.path.normpath(os.path.join("/", _expanded(one, origin))) for one in folders),
     )
 

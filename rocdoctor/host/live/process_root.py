@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rocdoctor.model.lazy_re import regex
@@ -195,7 +196,8 @@ def _names(root: int, folder: str) -> list[str]:
     finally:
         os.close(named)
     try:
-        return sorted(os.listdir(descriptor)[:_MAX_NAMES])
+        with os.scandir(descriptor) as entries:  # one after the other: there may be millions
+            return sorted(entry.name for entry in islice(entries, _MAX_NAMES))
     finally:
         os.close(descriptor)
 

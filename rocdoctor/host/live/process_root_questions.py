@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable
 
-from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, normalise
+from rocdoctor.host.base import Answer, normalise
 from rocdoctor.host.live import process_root
 from rocdoctor.host.live.device_nodes import open_as_we_are, stat_text
+
+# Whoever lives there says how long a file is, and each sign of it costs us something. Of one file, and of all of a
+# process: what is asked for are versions, lists of groups, settings of modules.
+_MOST_BYTES, _MOST_ALL_BYTES = 256 << 10, 2 << 20
+_read_bytes: Counter[str] = Counter()
 
 
 def look_inside(question: str) -> Answer:
@@ -29,9 +35,10 @@ def look_inside(question: str) -> Answer:
 
 def _read(question: str, path: str) -> Answer:
     with process_root.opened(path) as descriptor, open(descriptor, "rb", closefd=False) as stream:
-        data = stream.read(MAX_ANSWER_BYTES + 1)
-    cut = len(data) > MAX_ANSWER_BYTES
-    return Answer(question, "ok", normalise(data[:MAX_ANSWER_BYTES]), truncated=cut)
+        most = min(_MOST_BYTES, max(0, _MOST_ALL_BYTES - _read_bytes[process_root.head(path)]))
+        data = stream.read(most + 1)
+    _read_bytes[process_root.head(path)] += len(data)
+    return Answer(question, "ok", normalise(data[:most]), truncated=len(data) > most)
 
 
 def _list(question: str, path: str) -> Answer:

@@ -13,7 +13,7 @@ from rocdoctor.model.lazy_re import regex
 
 MAX_THREADS = 2048
 MAX_FAMILY = 512
-_MAX_FILES = 65_536
+MAX_FILES = 65_536
 _MAX_DEPTH = 8
 # Terminals, shared memory and sources of bytes are in every process and say nothing.
 _COMMON = regex(r"/dev/(?:null|zero|full|tty\w*|pts/.*|ptmx|u?random|shm/.*|console|stdin|stdout|stderr|fd/.*)\Z")
@@ -36,6 +36,8 @@ RANK_NAMES = (
     "SLURM_STEP_TASKS_PER_NODE",
     "SLURM_STEP_ID",
 )
+# Looked for in the whole, which may have as many variables as fit in a megabyte.
+_PLACE = regex(rb"(?<![^\0])(" + "|".join(RANK_NAMES).encode() + rb")=([^\0]{0,4096})")
 _RANK = regex(rb"(?:\A|\0)(?:LOCAL_RANK|OMPI_COMM_WORLD_LOCAL_RANK|MPI_LOCALRANKID)=")
 
 
@@ -72,12 +74,15 @@ def held(folder: Path) -> Iterator[str]:
     yield from sorted(open_nodes(folder))[:256]
 
 
-def open_nodes(folder: Path) -> dict[str, list[str]]:
-    """By what looks like a device node, the links that lead to it: a name space of a user's own has any name."""
+def open_nodes(folder: Path, most: int = MAX_FILES) -> dict[str, list[str]]:
+    """By what looks like a device node, the links that lead to it: a name space of a user's own has any name.
+
+    Of the open files those with the ``most`` lowest numbers are looked at.
+    """
     found: dict[str, list[str]] = {}
     with os.scandir(folder / "fd") as entries:
         for count, entry in enumerate(entries):
-            if count >= _MAX_FILES:
+            if count >= most:
                 break
             with contextlib.suppress(OSError):
                 target = os.readlink(entry.path)
@@ -165,9 +170,11 @@ def _ranks(folder: Path) -> Iterator[str]:
             continue
         except OSError:
             continue
-        entries = [entry.partition("=") for entry in data.decode("utf-8", "replace").split("\0")]
-        pairs = {name: value for name, _, value in reversed(entries)}
-        words = [f"{name}={pairs[name]}" for name in RANK_NAMES if name in pairs and not re.search(r"\s", pairs[name])]
+        pairs = dict(reversed(_PLACE.findall(data)))  # of a name given twice the first counts
+        told = (
+            (name, pairs[name.encode()].decode("utf-8", "replace")) for name in RANK_NAMES if name.encode() in pairs
+        )
+        words = [f"{name}={value}" for name, value in told if not re.search(r"\s", value)]
         yield " ".join([str(number), *words])
 
 

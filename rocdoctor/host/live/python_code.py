@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import errno
 import glob
 import os
 import re
@@ -17,7 +18,7 @@ from typing import Literal
 
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.host.live.trust import mounted_in
-from rocdoctor.host.live.trusted_content import doubtful_below, doubtful_in, entries, looks_weak
+from rocdoctor.host.live.trusted_content import Looked, doubtful_below, doubtful_in, entries, looks_weak
 
 Use = Literal["start", "import", "build"]
 """What an interpreter is started for: to look around, to import torch, or also to build with torch's headers."""
@@ -29,6 +30,8 @@ _PACKAGES = ("lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
 # Of the standard library what no package imports: tests and programs, thousands of files.
 _PROGRAMS = ("lib*/python3*/test", "lib*/python3*/idlelib", "lib*/python3*/turtledemo")
 _MOST_BYTES = 1 << 20  # of a pyvenv.cfg, a .pth file, a finder: they have some lines, the longest some kilobytes
+# Of one interpreter: small files of a folder, what they name, and what it was made from.
+_MOST_SMALL, _MOST_NAMED, _MOST_PREFIXES = 1000, 10_000, 500
 # Two thirds of torch's files are headers, a third of a large environment types and manuals: no import runs them.
 _NOT_IMPORTED = (".h", ".hpp", ".cuh", ".inl", ".pyi", ".rst", ".md", ".html")
 
@@ -41,6 +44,7 @@ def read_by_python(path: str, use: Use) -> Iterator[str]:
     for one in (path, os.path.realpath(path)):  # a pyvenv.cfg beside it is obeyed
         yield os.path.dirname(one)
     prefixes = _prefixes(path)
+    looked = Looked()
     alone = _without_packages_of_others(path)
     for prefix in prefixes:
         yield from (one for folder in _below(prefix, ("lib*",)) for one in doubtful_in(folder))
@@ -53,7 +57,7 @@ def read_by_python(path: str, use: Use) -> Iterator[str]:
         mapped = [one for folder in searched for one in _mapped_by_finders(folder)] if use != "start" else []
         yield from (*named, *mapped)
         run = [one for folder in searched for one in _run_at_start(folder)]
-        yield from _doubtful([*searched, *named], [*mapped, *run], use, aside)
+        yield from _doubtful([*searched, *named], [*mapped, *run], use, aside, looked)
 
 
 def _below(prefix: str, patterns: tuple[str, ...]) -> list[str]:
@@ -62,38 +66,55 @@ def _below(prefix: str, patterns: tuple[str, ...]) -> list[str]:
 
 def _named_folders(folder: str) -> list[str]:
     """The folders that the .pth files of a folder add to the search path; they may be named relative to it."""
-    found: list[str] = []
-    for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
-        lines = _text(path).splitlines()
+    found: dict[str, None] = {}
+    for path in _small_files(folder, "*.pth"):
+        lines = dict.fromkeys(_text(path).splitlines())
         plain = [line.rstrip() for line in lines if not line.startswith(("#", "import ", "import\t"))]
-        found += [os.path.join(folder, line) for line in plain if line and "\0" not in line]
-    return found
+        _add(found, (line for line in plain if line and "\0" not in line), folder)
+    return list(found)
 
 
 def _mapped_by_finders(folder: str) -> list[str]:
     """Where the finders of editable installs take packages from (setuptools writes their mapping into them)."""
-    found: list[str] = []
-    for path in glob.glob(f"{glob.escape(folder)}/__editable__*finder.py"):
+    found: dict[str, None] = {}
+    for path in _small_files(folder, "__editable__*finder.py"):
         text = _text(path)
         with contextlib.suppress(SyntaxError, ValueError, RecursionError):
             tree = ast.parse(text)
             for node in tree.body:
                 value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
                 texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)] if value else []
-                found += [one for one in texts if isinstance(one, str) and os.path.isabs(one) and "\0" not in one]
-    return found
+                told = (one for one in texts if isinstance(one, str) and os.path.isabs(one) and "\0" not in one)
+                _add(found, told, folder)
+    return list(found)
 
 
 def _run_at_start(folder: str) -> list[str]:
     """The packages that the .pth files of a folder import: their code runs at every start."""
-    found: list[str] = []
-    for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
+    found: dict[str, None] = {}
+    for path in _small_files(folder, "*.pth"):
         text = _text(path)
         named = re.findall(r"(?:^|[;\s])import[ \t]+(\w[\w., \t]*)", text)
         named += re.findall(r"(?:^|[;\s])from[ \t]+(\w+)", text) + re.findall(r"__import__\(['\"](\w+)", text)
-        names = [one.strip().partition(".")[0] for some in named for one in some.split(",")]
-        found += [os.path.join(folder, one) for one in names if one]
-    return found
+        names = dict.fromkeys(one.strip().partition(".")[0] for some in named for one in some.split(","))
+        _add(found, filter(None, names), folder)
+    return list(found)
+
+
+def _small_files(folder: str, pattern: str) -> Iterator[str]:
+    """Those of a folder whose name matches; raises OSError where there are more than any environment has."""
+    for count, path in enumerate(glob.iglob(f"{glob.escape(folder)}/{pattern}")):
+        if count >= _MOST_SMALL:
+            raise OSError(errno.E2BIG, f"holds more than {_MOST_SMALL} files {pattern}", folder)
+        yield path
+
+
+def _add(found: dict[str, None], names: Iterable[str], folder: str) -> None:
+    """Keep what these names mean in a folder; raises OSError where they are more than can be looked at."""
+    for name in names:
+        found[os.path.join(folder, name)] = None
+        if len(found) > _MOST_NAMED:
+            raise OSError(errno.E2BIG, f"has files that name more than {_MOST_NAMED} places", folder)
 
 
 def _text(path: str) -> str:
@@ -131,7 +152,9 @@ _NOT_AT_START = frozenset(
 _CUSTOMIZE = ("sitecustomize", "usercustomize")
 
 
-def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use, aside: Iterable[str]) -> Iterator[str]:
+def _doubtful(
+    searched: Iterable[str], whole: Iterable[str], use: Use, aside: Iterable[str], looked: Looked
+) -> Iterator[str]:
     """What is imported from some folders and, by a first look, may not be root's alone.
 
     Of ``searched`` all that lies in them, and below unless nothing but the start counts: torch imports other packages.
@@ -141,7 +164,7 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use, aside: It
     skipped = _NOT_IMPORTED if use == "import" else ()
     for folder in dict.fromkeys(searched):
         if use != "start":
-            yield from doubtful_below(folder, seen, skipped)
+            yield from doubtful_below(folder, seen, skipped, looked=looked)
             continue
         library = os.path.isfile(os.path.join(folder, "os.py"))  # of which the start and the probe import packages
         mounted = mounted_in(folder)
@@ -152,20 +175,23 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use, aside: It
                 inside = mounted_in(one.path)
                 yield from (inner.path for inner in entries(one.path) if looks_weak(inner, inside))
             elif (library and one.name not in _NOT_AT_START) or one.name in _CUSTOMIZE:
-                yield from doubtful_below(one.path, seen) if one.is_dir() else ()
+                yield from doubtful_below(one.path, seen, looked=looked) if one.is_dir() else ()
     for place in dict.fromkeys(whole):
         if os.path.lexists(place):
             yield place
-            yield from doubtful_below(place, seen, skipped)
+            yield from doubtful_below(place, seen, skipped, looked=looked)
 
 
 def _prefixes(path: str) -> list[str]:
     """The folders above ``bin``: of the interpreter as it was called, of what that is, and of what it was made from."""
     found = [os.path.dirname(os.path.dirname(one)) for one in (path, os.path.realpath(path))]
-    homes = [value for name, value in _environment(path) if name == "home"]
+    homes = dict.fromkeys(value for name, value in _environment(path) if name == "home")
     found += [os.path.dirname(one) for one in homes if os.path.isabs(one)]
     # pyenv's programs are scripts that start one of several Pythons
-    found += [one for prefix in dict.fromkeys(found) for one in _below(prefix, ("versions/*",)) if prefix != "/"]
+    made_from = list(dict.fromkeys(found))[: _MOST_PREFIXES + 1]
+    found += [one for prefix in made_from for one in _below(prefix, ("versions/*",)) if prefix != "/"]
+    if len(found) > _MOST_PREFIXES:
+        raise OSError(errno.E2BIG, "was made from more interpreters than can be looked at", path)
     return [one for one in dict.fromkeys(found) if one != "/"]
 
 

@@ -41,6 +41,8 @@ _LOADING_S = 1.0
 _MAX_UNFINISHED_BYTES = 256 * 1024
 # Far more than any tool says of a machine full of GPUs; only logs are longer.
 MAX_TOOL_BYTES = 4 * 1024 * 1024
+# Ten times what an interpreter full of packages says of itself. It is a user's, and reading each sign takes time.
+_MAX_PROBE_BYTES = 1024 * 1024
 _LOGS = ("dmesg", "journalctl")
 _MEMORY_FOR_THREADS_BYTES = 256 * 1024 * 1024
 
@@ -108,6 +110,8 @@ def run_bounded(
     still being read from a slow disk.
     """
     most = MAX_ANSWER_BYTES if argv[0].rsplit("/", 1)[-1] in _LOGS else min(MAX_TOOL_BYTES, MAX_ANSWER_BYTES)
+    if loading is not None:
+        most = min(most, _MAX_PROBE_BYTES)
     began = time.monotonic()
     deadline = began + limit_s
     try:
@@ -138,7 +142,10 @@ def run_bounded(
     if code != 0 or not out.strip():  # the reason of a failure usually stands on stderr
         out = out.rstrip(b"\n") + (b"\n" if out.strip() else b"") + err
     cut = len(out) > most
-    return Answer(question, "ok", normalise(out[:most]), code, truncated=cut, complete=not cut)
+    kept = (
+        most if most > MAX_TOOL_BYTES else min(most, _MAX_UNFINISHED_BYTES)
+    )  # but for logs: no tool prints so much in earnest
+    return Answer(question, "ok", normalise(out[: kept if cut else most]), code, truncated=cut, complete=not cut)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from rocdoctor.host.live.trust import mounted_in, weaknesses
 
@@ -19,16 +20,27 @@ from rocdoctor.host.live.trust import mounted_in, weaknesses
 _MOST_FILES = 1_000_000
 
 
+@dataclass(slots=True)
+class Looked:
+    """How many files were looked at, over several folders that count as one."""
+
+    files: int = 0
+
+
 def doubtful_below(
-    folder: str, seen: set[str], skipped: tuple[str, ...] = (), until: float = math.inf
+    folder: str,
+    seen: set[str],
+    skipped: tuple[str, ...] = (),
+    until: float = math.inf,
+    looked: Looked | None = None,
 ) -> Iterator[str]:
     """All that lies in a folder and below, also behind links, and is worth a judgement: each folder once.
 
-    ``skipped``: endings of files that do not count, such as headers, nor do folders of these. Raises OSError where
-    there are too many, or at ``until``.
+    ``skipped``: endings of files that do not count, such as headers, nor do folders of these; ``looked``: the
+    count goes on there. Raises OSError where there are too many, or at ``until``.
     """
     todo = [os.path.realpath(folder)]
-    files = 0
+    looked = looked or Looked()
     again = True
     while todo:
         real = todo.pop()
@@ -40,7 +52,7 @@ def doubtful_below(
         mounted = mounted_in(real, again)
         again = False
         for one in entries(real):
-            files += 1
+            looked.files += 1
             if skipped and one.name.endswith(skipped) and one.is_file(follow_symlinks=False):
                 continue
             if skipped and one.name == "include" and one.is_dir(follow_symlinks=False):
@@ -59,7 +71,7 @@ def doubtful_below(
                 continue
             if status.st_uid != 0 or mode & 0o022 or one.name in mounted:
                 yield one.path
-        if files > _MOST_FILES:
+        if looked.files > _MOST_FILES:
             raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
 
 

@@ -18,7 +18,7 @@ import select
 import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO, TypeAlias
 
 from rocdoctor.host.live.fstab_users import (
@@ -67,6 +67,8 @@ class _Table:
     by_point: Mapping[str, int]
     told: frozenset[int] = frozenset()
     """Numbers that mountinfo tells; empty where each file of such a file system has one of these."""
+    in_folder: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The names of their mount points, by the folder of these."""
 
     def of(self, mount: int | None, path: str) -> int | None:
         """The file system of a mount, else of the longest mount point that a real path lies at or below."""
@@ -180,7 +182,11 @@ def _table(mountinfo: str, allowed: AllowedMounts = _NONE) -> _Table:
     # Only what is on no one device may have further numbers, and FUSE has none.
     further = any(one.device in users and not os.major(one.device) and not _FUSE.match(one.kind) for one in mounts)
     told = frozenset(devices.values()) if further else frozenset[int]()
-    return _Table(users, devices, {one.point: one.device for one in mounts}, told)
+    points = {one.point: one.device for one in mounts}
+    inside: dict[str, set[str]] = {}
+    for point in (point for point, device in points.items() if device in users):
+        inside.setdefault(os.path.dirname(point), set()).add(os.path.basename(point))
+    return _Table(users, devices, points, told, {folder: frozenset(names) for folder, names in inside.items()})
 
 
 class UserMounts:
@@ -216,9 +222,7 @@ class UserMounts:
         table = self._table() if again else self._told
         if not table.users:
             return frozenset()
-        points = [point for point, device in table.by_point.items() if device in table.users]
-        real = os.path.realpath(folder)
-        return frozenset(os.path.basename(point) for point in points if os.path.dirname(point) == real)
+        return table.in_folder.get(os.path.realpath(folder), frozenset())
 
     def _table(self) -> _Table:
         with self._lock, contextlib.suppress(OSError, ValueError):

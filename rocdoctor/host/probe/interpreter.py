@@ -515,7 +515,7 @@ def elf_sections(path: str) -> dict[str, tuple[int, int]]:
         if size < 64 or not count or names_at >= count:
             return {}
         file.seek(table)
-        raw = file.read(size * count)
+        raw = file.read(min(size * count, 16 << 20))
         rows = [struct.unpack_from("<IIQQQQ", raw, size * row) for row in range(len(raw) // size)]
         if names_at >= len(rows):
             return {}

@@ -1,0 +1,200 @@
+"""Another user says how long and how many the things are that root looks at: each has a measure, whatever it is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.host.live import gpu_holders, process_root_questions, run_program
+from rocdoctor.host.live.code_read import CodeReader
+from rocdoctor.host.live.libraries import Libraries, linked
+from rocdoctor.host.live.process_root import listed
+from rocdoctor.host.live.processes import QUICK, open_nodes
+from rocdoctor.host.live.python_code import read_by_python
+from rocdoctor.host.live.quick_questions import look
+from rocdoctor.host.live.run_program import Loading, run_bounded
+from rocdoctor.model.lazy_re import regex
+from tests.host.live.kit import elf_file, program_file
+
+pytestmark = pytest.mark.live
+_MOST_BYTES = 64 << 20  # of memory, for any one of these
+_FOLDERS, _LIBRARY = 29, 1
+
+
+def _elf_of_one_text(path: Path, tag: int, text: bytes, times: int) -> str:
+    """An ELF file all of whose tags lead to places in the same text."""
+    start = 64 + 2 * 56
+    rows = [(tag, at % 7) for at in range(times)]
+    dynamic = b"".join(struct.pack("<QQ", *row) for row in [(5, start), (10, len(text)), *rows, (0, 0)])
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    whole = start + len(text) + len(dynamic)
+    segments = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, whole, whole, 4096)
+    place = start + len(text)
+    segments += struct.pack("<IIQQQQQQ", 2, 6, place, place, place, len(dynamic), len(dynamic), 8)
+    path.write_bytes(head + segments + text + dynamic)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("tag", [_FOLDERS, _LIBRARY])
+def test_a_program_that_names_one_long_text_again_and_again_is_refused(tmp_path: Path, tag: int) -> None:
+    """4,000 tags and a megabyte of folders are thousands of millions of folders."""
+    program = _elf_of_one_text(tmp_path / "python", tag, b":a" * 500_000 + b"\0", 40)
+    tracemalloc.start()
+    try:
+        with pytest.raises(OSError, match="more libraries than can be looked for"):
+            list(Libraries(str(tmp_path / "no-cache")).weak_of(program))
+        assert tracemalloc.get_traced_memory()[1] < _MOST_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_names_far_behind_in_the_table_of_texts_are_read(tmp_path: Path) -> None:
+    """The names of symbols stand in the same table, and large libraries have megabytes of them."""
+    symbols = b"symbol\0" * 300_000
+    start = 64 + 2 * 56
+    text = b"\0" + symbols + b"libfar.so\0"
+    rows = [(5, start), (10, len(text)), (1, 1 + len(symbols)), (0, 0)]
+    dynamic = b"".join(struct.pack("<QQ", *row) for row in rows)
+    whole, place = start + len(text) + len(dynamic), start + len(text)
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    segments = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, whole, whole, 4096)
+    segments += struct.pack("<IIQQQQQQ", 2, 6, place, place, place, len(dynamic), len(dynamic), 8)
+    (tmp_path / "large").write_bytes(head + segments + text + dynamic)
+    found = linked(str(tmp_path / "large"))
+    assert found is not None
+    assert found.names == ("libfar.so",)
+
+
+def test_names_times_folders_have_an_end(tmp_path: Path) -> None:
+    folders = ":".join(f"/nowhere/{number}" for number in range(2000))
+    elf_file(tmp_path / "python", [f"lib{number}.so" for number in range(2000)], folders)
+    with pytest.raises(OSError, match="more libraries than can be looked for"):
+        list(Libraries(str(tmp_path / "no-cache")).weak_of(str(tmp_path / "python")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_root_does_not_look_up_what_a_users_program_names(shared: Path) -> None:
+    program = _elf_of_one_text(shared / "program", _FOLDERS, b":a" * 500_000 + b"\0", 40)
+    os.chown(program, 65534, 65534)
+    assert [one.uid for one in CodeReader(("/usr/bin",)).weak(program)] == [65534]
+
+
+def _environment(folder: Path) -> Path:
+    packages = folder / "lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (folder / "bin").mkdir()
+    (folder / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
+    program_file(folder / "bin/python", "")
+    return packages
+
+
+@pytest.mark.parametrize("case", ["lines", "imports", "files", "mapped", "homes"])
+def test_what_an_environment_names_has_an_end(tmp_path: Path, case: str) -> None:
+    """Ten such files of a megabyte take gigabytes, and hours."""
+    packages = _environment(tmp_path)
+    if case == "lines":
+        (packages / "x.pth").write_text("".join(f"{number}\n" for number in range(100_000)))
+    elif case == "imports":
+        (packages / "x.pth").write_text("import " + ",".join(f"a{number}" for number in range(100_000)))
+    elif case == "files":
+        for number in range(1500):
+            (packages / f"{number}.pth").write_text("")
+    elif case == "mapped":
+        mapping = ",".join(f"'/x/{number}'" for number in range(20_000))
+        (packages / "__editable___x_finder.py").write_text(f"M = [{mapping}]\n")
+    else:
+        homes = "".join(f"home = /x/{number}/bin\n" for number in range(20_000))
+        (tmp_path / "pyvenv.cfg").write_text(f"{homes}include-system-site-packages = false\n")
+    tracemalloc.start()
+    try:
+        with pytest.raises(OSError) as caught:
+            list(read_by_python(str(tmp_path / "bin/python"), "import"))
+        assert caught.value.errno == errno.E2BIG
+        assert tracemalloc.get_traced_memory()[1] < _MOST_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_that_stands_a_hundred_thousand_times_is_one_folder(tmp_path: Path) -> None:
+    packages = _environment(tmp_path)
+    (packages / "x.pth").write_text("/opt/mine\n" * 100_000)
+    assert list(read_by_python(str(tmp_path / "bin/python"), "start")).count("/opt/mine") < 3
+
+
+def test_whoever_has_many_files_open_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user may have millions open, and it takes minutes to look at them: nobody else is kept waiting for it."""
+    monkeypatch.setattr(gpu_holders, "_GPU_NODE", regex(r"/dev/full\Z"))
+    monkeypatch.setattr("rocdoctor.host.live.processes._COMMON", regex(r"/dev/null\Z"))
+    monkeypatch.setattr(gpu_holders, "_FIRST_FILES", 4)
+    order: list[tuple[Path, int]] = []
+
+    def nodes(folder: Path, most: int) -> dict[str, list[str]]:
+        order.append((folder, most))
+        return open_nodes(folder, most)
+
+    monkeypatch.setattr(gpu_holders, "open_nodes", nodes)
+    monkeypatch.setattr(gpu_holders, "_ALL_WALKS_S", 60.0)
+    gpu_holders.answer_holders("holders gpu")
+    sizes = [most for _, most in order]
+    assert sizes == sorted(sizes)
+    assert 4 in sizes
+
+    monkeypatch.setattr(gpu_holders, "_ALL_WALKS_S", -1.0)
+    order.clear()
+    answer = gpu_holders.answer_holders("holders gpu")
+    assert order == []
+    assert answer.text.startswith("hidden ")  # nobody knows who else has one
+
+
+def test_files_of_a_container_are_read_to_a_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sign is looked at for names and secrets, which takes a second for a megabyte."""
+    monkeypatch.setattr(process_root_questions, "_MOST_BYTES", 3)
+    monkeypatch.setattr(process_root_questions, "_MOST_ALL_BYTES", 8)
+    process_root_questions._read_bytes.clear()
+    question = f"read /proc/{os.getpid()}/root/etc/passwd"
+    told = [look(question) for _ in range(3)]
+    assert [(len(one.data), one.truncated) for one in told] == [(3, True), (3, True), (0, True)]
+
+
+def test_a_folder_of_a_container_is_listed_to_a_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setattr("rocdoctor.host.live.process_root._MAX_NAMES", 5)
+    assert len(listed(f"/proc/{os.getpid()}/root{tmp_path}/*")) == 5
+
+
+def test_an_interpreter_that_floods_is_cut_to_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_program, "_MAX_PROBE_BYTES", 200_000)
+    program_file(tmp_path / "python", "while :; do echo 0123456789012345678901234567890123456789; done\n")
+    tool = run_bounded("run x", [str(tmp_path / "python")], 30.0)
+    asked = run_bounded("python x", [str(tmp_path / "python")], 30.0, loading=Loading(30.0))
+    for one, most in ((tool, 256 << 10), (asked, 200_000)):
+        assert one.truncated
+        assert 100_000 < len(one.data) <= most
+
+
+def test_places_of_ranks_are_found_among_many_variables() -> None:
+    # Of a name given twice the first counts, as getenv has it.
+    code = (
+        "import os; os.execve('/bin/sleep', ['sleep', '60'], {'X_RANK': '7', 'RANK': '3', 'LOCAL_RANK': '1', 'A': ''})"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        for _ in range(1000):
+            if Path(f"/proc/{child.pid}/comm").read_text() == "sleep\n":
+                break
+            time.sleep(0.01)
+        rows = QUICK["ranks"](f"ranks /proc/{child.pid}").text.splitlines()
+        assert f"{child.pid} RANK=3 LOCAL_RANK=1" in rows
+    finally:
+        child.kill()
+        child.wait(30)
