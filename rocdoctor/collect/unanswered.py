@@ -40,7 +40,7 @@ def unanswered(answer: Answer) -> Unanswered | None:
     if answer.status == "denied":
         return Unanswered(answer.question, "denied", "permission denied")
     if answer.ok and answer.truncated:
-        return Unanswered(answer.question, "cut", f"{len(answer.data) / 2**20:.0f} MiB of it")
+        return Unanswered(answer.question, "cut", f"{_amount(answer)} of it")
     if answer.status == "failed" and _SILENT.search(answer.note):
         return Unanswered(answer.question, "timeout", answer.note)
     if answer.status == "failed":
@@ -78,3 +78,8 @@ class NotingHost:
     @property
     def unanswered(self) -> tuple[Unanswered, ...]:
         return tuple(one for one in self._open.values() if one is not None)
+
+
+def _amount(answer: Answer) -> str:
+    kib = len(answer.data) / 1024
+    return f"{kib / 1024:.0f} MiB" if kib >= 1024 else f"{kib:.0f} KiB"

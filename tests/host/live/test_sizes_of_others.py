@@ -18,6 +18,7 @@ from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.libraries import Libraries, linked
 from rocdoctor.host.live.process_root import listed
 from rocdoctor.host.live.processes import QUICK, open_nodes
+from rocdoctor.host.live.programs import interpreter_environment
 from rocdoctor.host.live.python_code import read_by_python
 from rocdoctor.host.live.quick_questions import look
 from rocdoctor.host.live.run_program import Loading, run_bounded
@@ -198,3 +199,13 @@ def test_places_of_ranks_are_found_among_many_variables() -> None:
     finally:
         child.kill()
         child.wait(30)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_relative_path_counts_from_where_children_start(shared: Path) -> None:
+    """They start in the root folder: ``tmp/x/cc`` is a compiler in a folder that everybody can make there."""
+    os.chown(shared, 65534, 65534)
+    values = {"CC": f"{shared}/cc".removeprefix("/"), "CXX": "tools/cc", "PATH": "/usr/bin"}
+    kept = interpreter_environment(values)
+    assert "CC" not in kept
+    assert kept["CXX"] == "tools/cc"
