@@ -17,18 +17,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocdoctor.host.live.code_read import CodeReader
+from rocdoctor.host.live.patience import DEADLINE_S, within
 from rocdoctor.host.live.programs import (
     environment_of,
     find_interpreter,
     interpreter_environment,
+    interpreter_named,
     invoking_user,
     program_folders,
 )
 from rocdoctor.host.live.python_code import Use
+from rocdoctor.host.live.silent_places import no_answer
 from rocdoctor.host.live.trust import Weakness, privileged
 
 PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
+NO_INTERPRETER = "no Python interpreter found"
 _MOST_NAMED = 100
 
 
@@ -124,9 +128,11 @@ def _refusal(path: str, weak: list[Weakness]) -> str:
 
 def interpreter_of_root(which: str | None, trust: bool = False) -> tuple[str | None, str]:
     """(the interpreter that runs with our own rights, "") or (None, why there is none)."""
-    path = find_interpreter(which)
-    if path is None:
-        return None, "no Python interpreter found"
+    found = within(DEADLINE_S, lambda: find_interpreter(which))
+    if not found:
+        return None, no_answer(interpreter_named(which), DEADLINE_S)
+    if (path := found[0]) is None:
+        return None, NO_INTERPRETER
     why = refused_to_root(path, trust)
     return (None, why) if why else (path, "")
 

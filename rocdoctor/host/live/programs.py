@@ -341,7 +341,7 @@ def _in_value(value: str) -> list[str]:
     for word in (one for one in _BETWEEN.split(value) if "/" in one):
         starts = [0] if word[0] == "/" else [at for at, sign in enumerate(word) if sign == "/"]
         found += [word[at:] for at in starts] if len(starts) <= _MAX_SLASHES else ["/\0"]  # as good as weak
-        if word[0] != "/":  # our children start in the root folder; and some programs know ~NAME
+        if word[0] not in "/-":  # our children start in the root folder; and some programs know ~NAME
             found.append(os.path.expanduser(word) if word[0] == "~" else f"/{word}")
     return found
 

@@ -7,13 +7,14 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live import gpu_holders, process_root_questions, run_program
+from rocdoctor.host.live import gpu_holders, interpreter, process_root_questions, run_program
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.libraries import Libraries, linked
 from rocdoctor.host.live.process_root import listed
@@ -209,3 +210,16 @@ def test_a_relative_path_counts_from_where_children_start(shared: Path) -> None:
     kept = interpreter_environment(values)
     assert "CC" not in kept
     assert kept["CXX"] == "tools/cc"
+
+
+def test_an_interpreter_on_a_dead_server_is_no_reason_to_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(interpreter, "DEADLINE_S", 0.05)
+    monkeypatch.setattr(interpreter, "find_interpreter", lambda which: ended.wait(30) and None)
+    try:
+        path, why = interpreter.interpreter_of_root("/dead/bin/python")
+        assert not ended.is_set()
+    finally:
+        ended.set()
+    assert path is None
+    assert why.startswith("/dead/bin/python: no answer within")

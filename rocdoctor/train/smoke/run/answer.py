@@ -6,9 +6,9 @@ import os
 import shlex
 
 from rocdoctor.host.base import Answer, normalise
-from rocdoctor.host.live.interpreter import interpreter_of_root
+from rocdoctor.host.live.interpreter import NO_INTERPRETER, interpreter_of_root
 from rocdoctor.host.live.live_host import LiveHost
-from rocdoctor.host.live.programs import find_interpreter, interpreter_environment, own_environment_with_torch
+from rocdoctor.host.live.programs import interpreter_environment, own_environment_with_torch
 from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.train.smoke.run.pool import PoolError
 from rocdoctor.train.smoke.run.rank_sets import PlanError
@@ -19,7 +19,7 @@ def run_smoke(host: LiveHost, question: str) -> Answer:
     """Run smoke tests in this thread; ``host.aside`` is their ``Aside`` or None."""
     interpreter, why = interpreter_of_root(host.python, host.trust_python)
     if interpreter is None:
-        return Answer(question, "failed" if find_interpreter(host.python) else "absent", note=why)
+        return Answer(question, "absent" if why == NO_INTERPRETER else "failed", note=why)
     aside = host.aside if isinstance(host.aside, Aside) else None
     try:
         surroundings = None if host.trust_python else interpreter_environment(os.environ)
