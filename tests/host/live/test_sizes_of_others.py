@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -189,12 +188,15 @@ def test_places_of_ranks_are_found_among_many_variables() -> None:
     code = (
         "import os; os.execve('/bin/sleep', ['sleep', '60'], {'X_RANK': '7', 'RANK': '3', 'LOCAL_RANK': '1', 'A': ''})"
     )
-    child = subprocess.Popen([sys.executable, "-c", code])
+    # The pipe is closed at the moment of execve.
+    done, open_till_then = os.pipe()
+    os.set_inheritable(open_till_then, True)
+    keep = "import fcntl, os, sys; fcntl.fcntl(int(sys.argv[1]), fcntl.F_SETFD, fcntl.FD_CLOEXEC); "
+    child = subprocess.Popen([sys.executable, "-c", keep + code, str(open_till_then)], pass_fds=[open_till_then])
+    os.close(open_till_then)
     try:
-        for _ in range(1000):
-            if Path(f"/proc/{child.pid}/comm").read_text() == "sleep\n":
-                break
-            time.sleep(0.01)
+        os.read(done, 1)
+        os.close(done)
         rows = QUICK["ranks"](f"ranks /proc/{child.pid}").text.splitlines()
         assert f"{child.pid} RANK=3 LOCAL_RANK=1" in rows
     finally:
