@@ -42,3 +42,44 @@ def test_a_screen_that_waits_says_so_and_not_that_it_asks_a_machine_where_it_rea
             await until(pilot, lambda said=said: said in shown(app))  # type: ignore[misc]
 
     driven(fixture_host("recorded-cpu-vm"), look)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mi250-4module", "each a die (GCD) of a card"),
+        ("mi300x-8gpu-cpx", "64 partitions"),
+    ],
+)
+def test_the_overview_says_what_each_gpu_is_a_part_of(name: str, words: str) -> None:
+    """Eight dies are no eight cards, and partitions are more than the GPUs."""
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: words in " ".join(shown(app).split()))
+
+    driven(fixture_host(name), look, (120, 40))
+
+
+def test_no_screen_has_the_words_that_newcomers_stumbled_over() -> None:
+    """A setting is removed and not "set no more", values are read and not "looks", MFU is explained where it stands."""
+    odd = re.compile(r"\bSet \S+ no more\b|\b\d+ looks\b|Ask everything again|--seq states|states another")
+    said: dict[str, str] = {}
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await seen(pilot)
+        await pilot.press("?")
+        await until(pilot, lambda: "Escape or q closes" in shown(app))
+        said["help"] = shown(app)
+        await pilot.press("escape")
+        for key, area in zip(KEYS, AREAS, strict=False):
+            await pilot.press(key)
+            await seen(pilot)
+            if area.module == "recommend":
+                await pilot.press("enter")
+                await until(pilot, lambda: "MFU" in shown(app))
+            said[area.module] = shown(app)
+
+    driven(fixture_host("faulty/rx7900xtx-2gpu-old-guide"), look, (160, 120))
+    assert len(set(said.values())) == len(AREAS) + 1
+    assert {name: odd.findall(text) for name, text in said.items() if odd.search(text)} == {}
+    assert "MFU is the share" in said["recommend"]
