@@ -103,7 +103,7 @@ def _account(host: Host) -> Account | None:
     """What the writer claims in sentences; None where the text holds none."""
     if "sentences" not in host.available():
         return None
-    from rocdoctor.knowledge.messages.told import told_grammar
+    from rocdoctor.knowledge.messages.told import report_marks, told_grammar
     from rocdoctor.parsers.own.told_words import parse_sentence_lines
     from rocdoctor.parsers.prose.claims import claims_in
     from rocdoctor.parsers.prose.sentences import sentences_in
@@ -111,8 +111,11 @@ def _account(host: Host) -> Account | None:
 
     grammar = told_grammar()
     told = parse_sentence_lines(host.ask("sentences").text)
-    claims = claims_in(grammar, sentences_in((*_title(host, len(told)), *told)))
-    return told_by(claims, grammar.opposites)
+    title = _title(host, len(told))
+    account = told_by(claims_in(grammar, sentences_in((*title, *told))), grammar.opposites)
+    if title and not (account.names and account.names[0] & report_marks().trouble):  # it tells of no trouble itself
+        account = told_by(claims_in(grammar, sentences_in(told)), grammar.opposites)
+    return account
 
 
 def _title(host: Host, lines: int) -> tuple[tuple[int, str], ...]:

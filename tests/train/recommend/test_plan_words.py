@@ -84,7 +84,7 @@ def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:
 def test_one_sequence_is_no_plural_and_a_processor_is_no_gpu() -> None:
     answer = recommend(_laptop(), read_workload("qwen2.5-0.5b", "pretrain", 2048))
     text = render(document(answer), 100)
-    assert "none was asked for: 1 sequence (2048 tokens) a step" in text
+    assert "no batch size was asked for: 1 sequence (2048 tokens) a step" in text
     assert "this CPU's peak rate" in text
     assert "smoke --figures" not in text
 

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.judging.subjects import sentence
 from rocdoctor.model.evidence import Reason, Source, Unknown
 from rocdoctor.model.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.model.printable import one_line
@@ -44,7 +45,7 @@ def test_a_page_has_the_sentence_the_lines_the_fix_and_why() -> None:
         "gpu 0-1 (0000:03:00.0, 0000:06:00.0)",
         "root cause, the one to do first: HSA_OVERRIDE_GFX_VERSION is wrong here",
     ]
-    assert "This GPU is gfx1100, but HSA_OVERRIDE_GFX_VERSION makes it run code for" in text
+    assert "Each of these GPUs is gfx1100, but HSA_OVERRIDE_GFX_VERSION makes it run" in text
     assert "  > 19 | gfx_target_version 110000\n    20 | vendor_id 4098" in text
     assert "  HSA_OVERRIDE_GFX_VERSION=10.3.0  from env:2\n" in text
     assert "  > 2 | HSA_OVERRIDE_GFX_VERSION=10.3.0" in text
@@ -86,7 +87,8 @@ def test_every_finding_shows_its_message_its_values_and_its_command() -> None:
             found = row.finding
             assert found is not None
             whole = one_line(plain(row, diagnosis, look_up(host, row, diagnosis)))
-            assert one_line(found.message) in whole, (name, row.check)
+            message = sentence(found.message, [one.subject for one in row.members])
+            assert one_line(message) in whole, (name, row.check)
             for member in row.members:
                 for one in member.finding.evidence if member.finding is not None else ():
                     assert one_line(one.value)[:100] in whole, (name, row.check, one.value)
@@ -196,7 +198,7 @@ def test_hostile_text_is_shown_as_it_is_and_drives_nothing() -> None:
 def test_an_unknown_verdict_says_why_and_what_would_answer_it() -> None:
     host = host_of("mi300x-8gpu")
     text = _page(host, "gpu-fell-off-bus")
-    assert "Why it is unknown\n  the kernel log may be read by root alone" in text
+    assert "Why it is unknown\n  only root can read the kernel log" in text
     assert "What would answer it\n      sudo dmesg | rocdoctor check --add -\n" in text
 
 

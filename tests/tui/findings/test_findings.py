@@ -224,7 +224,7 @@ def test_other_evidence_begins_anew() -> None:
         assert page.query_one(FilterPanel).filter == Filter()
         assert page.row is not None
         assert page.row.check == "gfx-override-mismatch"
-        assert "This GPU is gfx1100" in shown(app)
+        assert "Each of these GPUs is gfx1100" in shown(app)
 
     _driven(fixture_host("mi300x-8gpu"), look)
 
