@@ -15,7 +15,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from faults import Active, at_backward, at_collective  # type: ignore[import-not-found, unused-ignore]
-from faults_others import _all, _done, _exchange, _operation, _steps  # type: ignore[import-not-found, unused-ignore]
+from faults_libraries import _operation  # type: ignore[import-not-found, unused-ignore]
+from faults_others import _all, _done, _exchange, _steps  # type: ignore[import-not-found, unused-ignore]
 
 _functional = torch.nn.functional
 

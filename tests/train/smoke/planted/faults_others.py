@@ -15,6 +15,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from faults import Active, at_backward, at_collective, wrap  # type: ignore[import-not-found, unused-ignore]
+from faults_libraries import _operation  # type: ignore[import-not-found, unused-ignore]
+from faults_releases import _scaled_gradient  # type: ignore[import-not-found, unused-ignore]
 
 _functional = torch.nn.functional
 # Who works by itself makes no gradients of parameters that anybody exchanges, and has thousands of objects.
@@ -41,13 +43,6 @@ def _exchange(names: tuple[str, ...], change: Callable[..., Any]) -> Callable[[A
     return put
 
 
-def _operation(owner: Any, name: str, change: Callable[..., Any]) -> Callable[[Active], None]:
-    def around(active: Active, original: Any, *args: Any, **more: Any) -> Any:
-        return change(original, *args, **more) if active() else original(*args, **more)
-
-    return lambda active: wrap(owner, name, lambda original, *args, **more: around(active, original, *args, **more))
-
-
 def _all(*many: Callable[[Active], None]) -> Callable[[Active], None]:
     def put(active: Active) -> None:
         for one in many:
@@ -66,20 +61,6 @@ def _done(work: Any) -> Any:
     return work
 
 
-class _Factor(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any, factor: float) -> Any:
-        ctx.factor = factor
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return grads[0] * ctx.factor, None
-
-
-_scaled: Callable[[Any, float], Any] = _Factor.apply
-
-
 def _learning() -> list[Any]:
     if os.environ.get("ROCDOCTOR_SMOKE_MODE") in _ALONE:
         return []
@@ -94,7 +75,8 @@ def _after_backward(change: Callable[[list[Any]], None]) -> Callable[[Active], N
         now = [(one, before.get(id(one), (None, 0))) for one in _learning()]
         change([one for one, (held, number) in now if one.grad is not held or one.grad._version != number])
 
-    return _operation(torch.Tensor, "backward", around)
+    put: Callable[[Active], None] = _operation(torch.Tensor, "backward", around)
+    return put
 
 
 def _many_rows(original: Any, x: Any, weight: Any, *rest: Any, **more: Any) -> Any:
@@ -351,7 +333,9 @@ def _wrong_hook(original: Any, loss: Any, *args: Any, **more: Any) -> Any:
 FAULTS: dict[str, Callable[[Active], None]] = {
     "linear-many-rows": _operation(_functional, "linear", _many_rows),
     "cat-swapped": _operation(torch, "cat", _first_two),
-    "gelu-backward": _operation(_functional, "gelu", lambda original, x, *a, **k: original(_scaled(x, 1.05), *a, **k)),
+    "gelu-backward": _operation(
+        _functional, "gelu", lambda original, x, *a, **k: original(_scaled_gradient(x, 1.05), *a, **k)
+    ),
     "object-of-first": _exchange(("all_gather_object",), _first_object),
     "not-waited": _exchange(("all_reduce",), _not_waited),
     "scatter-upside-down": _exchange(("reduce_scatter_single", "reduce_scatter_tensor"), _upside_down),
