@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rocdoctor.train.emit.files import plain
 from rocdoctor.train.emit.launcher import Argument, launcher
 from rocdoctor.train.emit.targets import Order, megatron, torchtitan
-from rocdoctor.train.recommend.memory.gpu_memory import step_copy
+from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.plan import Plan
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from rocdoctor.train.emit.data_parallel import refusal, script_part
 from rocdoctor.train.emit.files import File, plain
 from rocdoctor.train.emit.targets import Order
-from rocdoctor.train.recommend.memory.gpu_memory import shares
+from rocdoctor.train.recommend.memory.shares import shares
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.plan import Plan

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import SHARE
-from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, moments_copy
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory
+from rocdoctor.train.recommend.memory.step_memory import moments_copy
 from rocdoctor.train.recommend.model.spec import Work
 
 # Versions of the libraries in the interpreter by name, None where nobody could list them.

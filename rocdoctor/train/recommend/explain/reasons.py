@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
-from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bytes_per_parameter, shares
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory
+from rocdoctor.train.recommend.memory.shares import bytes_per_parameter, shares
 from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
 from rocdoctor.train.recommend.model.spec import Work

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import SHARE
-from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter
+from rocdoctor.train.recommend.memory.shares import bytes_per_parameter
 from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.shapes import parameters
 from rocdoctor.train.recommend.model.spec import Work

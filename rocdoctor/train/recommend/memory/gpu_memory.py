@@ -14,36 +14,15 @@ from typing import Any
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import autocast, loss_bytes, stage_bytes
 from rocdoctor.train.recommend.memory.allocator import idle_segments, needed, with_room
+from rocdoctor.train.recommend.memory.shares import Shares, bytes_per_parameter, shares
+from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.model import tried
-from rocdoctor.train.recommend.model.shapes import (
-    attention_matrix,
-    embedding_parameters,
-    expert_matrix,
-    layer_parameters,
-    parameters,
-)
+from rocdoctor.train.recommend.model.shapes import attention_matrix, embedding_parameters
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.speed.pipeline import Schedule
 
 # What a trial leaves open: another run of the whole plan, and a depth that was not run. Chosen, not measured.
 TRIED_WHOLE, TRIED_CUT = 0.02, 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Parameters of one GPU before sharding: fullest stage, largest layer without its experts, head, and what lies
-    outside the layers (embedding and head)."""
-
-    dense: float
-    expert: float
-    layer: float
-    head: float
-    outer: float
-
-    @property
-    def total(self) -> float:
-        """All parameters of the stage on this GPU."""
-        return self.dense + self.expert
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,48 +42,6 @@ class GpuMemory:
     high: float
     spread: float
     needed: float
-
-
-def shares(work: Work) -> Shares:
-    """Parameters that one GPU holds after tensor, pipeline and expert parallelism."""
-    model, plan = work.model, work.parallel
-    stage = -(-model.layers // plan.pp)
-    layer = max(layer_parameters(model, kind) for kind, _ in model.kinds)
-    layers = sum(layer_parameters(model, kind) * count for kind, count in model.kinds) / model.layers * stage
-    moe = sum(count for kind, count in model.kinds if kind == "moe") / model.layers * stage
-    expert = expert_matrix(model) * moe
-    head = float(model.vocab * model.hidden)
-    outer = embedding_parameters(model) if plan.pp == 1 else head
-    # Whatever the given count has beyond the shapes (learned positions) lies with the embedding.
-    if plan.pp == 1 and model.given_parameters:
-        outer = max(outer, parameters(model) - layers)
-    one_layer = layer - (expert_matrix(model) if model.experts else 0)
-    parts = (layers - expert + outer, expert / plan.ep, one_layer, head, outer)
-    return Shares(*(one / plan.tp for one in parts))
-
-
-# Bytes a parameter of the optimizer's moments; the fp32 master copy is counted apart.
-_MOMENTS = {"adam": 8.0, "adam16bit": 4.0, "adam8bit": 2.1, "momentum": 4.0, "sgd": 0.0, "adafactor": 0.1}
-
-
-def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
-    """Bytes a parameter of weights, gradients and optimizer (master copy included), before any sharding."""
-    moments = _MOMENTS[work.optimizer]
-    if work.pure_bf16:
-        return 2.0, 2.0, moments / 2 if work.optimizer == "adam" else moments
-    if work.precision == "fp32":
-        return 4.0, 4.0, moments
-    if work.framework in {"fsdp2", "fsdp1"}:
-        return 4.0, 4.0, moments
-    if work.framework == "ddp":
-        return 4.0, 4.0, moments
-    if work.framework == "deepspeed":
-        return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
-    # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients. Its
-    # precision-aware optimizer keeps of the fp32 weights what bf16 ones lack (``store_param_remainders`` of
-    # megatron/core/optimizer/optimizer_config.py, on by default, read 2026-11-28; other types share no bits with them).
-    remainders = work.optimizer == "adam16bit" and work.precision == "bf16"
-    return 2.0, 4.0, (2.0 if remainders else 4.0) + moments
 
 
 def bucket_bytes(work: Work, count: float) -> float:
@@ -239,34 +176,6 @@ def _fully_sharded(work: Work, part: Shares) -> _Flight:
     buffers = 0.0 if frozen else wide * unit + width * part.head + first
     end = 0.0 if frozen else (2 * width + wide) * part.outer
     return _Flight(width * (unit + part.outer), width * (2 * unit + part.outer), buffers, end)
-
-
-def step_copy(work: Work, gradients: float) -> float:
-    """Bytes that an optimizer step allocates for its time.
-
-    torch's AdamW takes its foreach form unless it is told otherwise, which copies the roots of all second moments
-    (``_multi_tensor_adam`` of torch 2.13). torchtitan, Megatron (through Transformer Engine or apex), DeepSpeed and
-    transformers' Trainer take one fused kernel, which copies nothing; llm-foundry steps tensor by tensor. The Trainer's
-    default was the foreach form until July 2025, and is with torch before 2.8 (huggingface/transformers pull request
-    37358); runs of fms-acceleration in bf16 hold 10 B a parameter with it.
-    """
-    own = work.framework == "ddp" and not work.transformers
-    return (
-        gradients
-        if (own or (work.foreach and work.framework in ("fsdp1", "fsdp2", "ddp")))
-        and not work.parallel.offload_optimizer
-        else 0.0
-    )
-
-
-def moments_copy(work: Work) -> float:
-    """Bytes that a step of Transformer Engine 2.3 to 2.13 takes beyond ``step_copy``: moments that are not in fp32 are
-    copied to it, all at once (``get_unscaled_state`` of pytorch/optimizers/fused_adam.py; from 2.14 on its kernel reads
-    bf16, commit 459e7cf49, read 2026-11-29)."""
-    if work.optimizer != "adam16bit":
-        return 0.0
-    part, plan = shares(work), work.parallel
-    return 8.0 * (part.dense / plan.shard + part.expert / max(1, plan.shard // plan.ep))
 
 
 def _boundaries(work: Work, plan: Schedule) -> float:

@@ -17,13 +17,9 @@ from rocdoctor.train.recommend.estimate import Result
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.allocator import needed, with_room
 from rocdoctor.train.recommend.memory.fit import fits
-from rocdoctor.train.recommend.memory.gpu_memory import (
-    GpuMemory,
-    adapters,
-    bucket_bytes,
-    bytes_per_parameter,
-    step_copy,
-)
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, adapters, bucket_bytes
+from rocdoctor.train.recommend.memory.shares import bytes_per_parameter
+from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.model.adapters import PARTS
 from rocdoctor.train.recommend.model.shapes import Model, counted_parameters
 from rocdoctor.train.recommend.model.spec import Work

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter, shares, weight_bytes
+from rocdoctor.train.recommend.memory.gpu_memory import weight_bytes
+from rocdoctor.train.recommend.memory.shares import bytes_per_parameter, shares
 from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import (
     Kind,

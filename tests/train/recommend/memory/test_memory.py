@@ -8,7 +8,7 @@ from rocdoctor.train.recommend.estimate import estimate, solve
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import layer_bytes, loss_bytes
 from rocdoctor.train.recommend.memory.fit import fits
-from rocdoctor.train.recommend.memory.gpu_memory import step_copy
+from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.model.shapes import layer_parameters, parameters
 from tests.train.recommend.spec_kit import changed
 
