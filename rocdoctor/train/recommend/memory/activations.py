@@ -34,6 +34,16 @@ def autocast(work: Work) -> bool:
     return work.framework == "ddp" and work.precision != "fp32" and not work.pure_bf16 and work.method == "full"
 
 
+def _eight(work: Work) -> bool:
+    """Whether linear layers keep their inputs in 8 bits.
+
+    Those of Transformer Engine keep one orientation of the quantized input (``ln_out`` and ``saved_inputmat`` of
+    pytorch/module/layernorm_linear.py and linear.py, d0067d0da, read 2026-11-29). Norms, the gate and attention keep
+    theirs in 16 bits beside it.
+    """
+    return work.framework == "megatron" and work.precision == "fp8"
+
+
 def _width(work: Work) -> float:
     """Bytes of an activation over the 2 that the inventory counts."""
     return 2.0 if work.precision == "fp32" else 1.0
@@ -46,7 +56,8 @@ def _attention(work: Work) -> float:
     flash = 2 * (model.q_width + keys + model.o_width) + 4 * model.heads
     if model.latent is not None:
         flash += 2 * (model.latent.q_rank + model.latent.kv_rank + model.latent.rope) * 2
-    return flash
+    # The projection keeps the attention output a second time, in 8 bits.
+    return flash + (model.o_width if _eight(work) else 0.0)
 
 
 def _scores(work: Work) -> float:
@@ -80,7 +91,7 @@ def _norms(work: Work) -> float:
         copies = sum(work.reads_input(one) for one in ("q", "k", "v", *(("gate",) if model.gated else ()), "up"))
         copied = _adapter_copy(work) * (copies * model.hidden + work.reads_input("o") * model.o_width)
         return model.norms * (4.0 if written_out else 2.0) * model.hidden + copied + heads
-    per_norm = 4.0  # input and output
+    per_norm = 3.0 if _eight(work) else 4.0  # input and output
     if work.compile:
         per_norm = 3.0  # the output is computed again from the input where that is cheap
     elif written_out:
@@ -90,11 +101,12 @@ def _norms(work: Work) -> float:
 
 
 def _mlp_bytes(model: Model, work: Work, width: int) -> float:
+    eight = _eight(work)
     if not model.gated:
-        return 4.0 * width
+        return (3.0 if eight else 4.0) * width
     # One kernel for the gate keeps gate, up and product; written out it keeps the activation too.
     one_kernel = work.compile or work.framework == "megatron" or work.loss == "fused"
-    return (6.0 if one_kernel else 8.0) * width
+    return (5.0 if eight else 6.0 if one_kernel else 8.0) * width
 
 
 def _feed_forward(work: Work, kind: Kind) -> float:
@@ -104,7 +116,11 @@ def _feed_forward(work: Work, kind: Kind) -> float:
             return _mlp_bytes(model, work, model.ffn) - 2.0 * model.ffn
         return _mlp_bytes(model, work, model.ffn) + (_adapter_copy(work) - 2.0) * model.ffn * _peft(work)
     # Permuted tokens go into the experts; Megatron weights them before the second product, others keep its output too.
-    tokens = 2.0 if work.framework == "megatron" else 4.0
+    tokens = 4.0
+    if work.framework == "megatron":
+        # An expert that is cut as all other matrices are gets its tokens whole, gathered over the ranks of tensor
+        # parallelism (``dispatch_postprocess`` of core/transformer/moe/token_dispatcher.py, read 2026-11-29).
+        tokens = (1.0 if _eight(work) else 2.0) * work.parallel.tp
     routed = model.top_k * (_mlp_bytes(model, work, model.expert_ffn) + tokens * model.hidden)
     shared = _mlp_bytes(model, work, model.shared_experts * model.expert_ffn)
     return routed + shared + 8.0 * model.experts
@@ -176,11 +192,17 @@ def loss_bytes(work: Work) -> float:
     A token and word: torch's cross-entropy on fp32 logits 14 (bf16 logits, log-softmax, two gradients in turn; 16 where
     the logits themselves are fp32), which is Transformers' too since it shifts labels in place of logits
     (huggingface/transformers pull request 35646 of January 2025; shifted copies took 18); torch's loss-parallel form 18
-    over tp; Megatron's vocabulary-parallel form 10 over tp; in-place kernel 4. Compiled 4: the graph keeps bf16 logits
+    over tp; in-place kernel 4. Compiled 4: the graph keeps bf16 logits
     and two numbers a row and computes the rest again, so beside them only their gradient is written (traced with the
     partitioner of torch 2.13). Liger's kernel keeps a chunk of logits and the gradient of a head that is trained.
     Chunks of whole logits (torchtitan pull request 996, torchtune's CEWithChunkedOutputLoss): 16-bit logits and their
     gradient, and the fp32 work of one of eight chunks, 4 + 12/8.
+    Megatron's vocabulary-parallel form 6 over tp: 16-bit logits and one fp32 copy, in which exponentials, softmax and
+    gradient follow each other in place (core/tensor_parallel/cross_entropy.py); Transformer Engine's fused form as much
+    (16-bit logits and their gradient in fp32, pytorch/triton/cross_entropy.py); the fused form of its own 10, since a
+    compiled graph writes no input in place (core/fusions/fused_cross_entropy.py, all read 2026-11-29). Its functional
+    tests print the peak of the last stage: beyond states 13.87 GiB of gpt3_15b_8t on H100 with the first, where 13.92
+    are counted, and 26.02 on GB200 with the last, where 26.28 are (tests/functional_tests, d98e8a64d).
     """
     model, tp = work.model, work.parallel.tp
     # Sequence parallelism gathers the head's input and the gradient of it.
@@ -188,11 +210,13 @@ def loss_bytes(work: Work) -> float:
     if work.loss == "fused":
         head = 4.0 * model.vocab * model.hidden / tp if work.method == "full" else 0.0  # a frozen one has no gradient
         return whole + 8.0 * work.tokens * model.hidden + head
-    if work.loss in {"inplace", "compiled"}:
+    if work.framework == "megatron" and work.loss in ("plain", "inplace"):
+        each = 6.0
+    elif work.loss in {"inplace", "compiled"}:
         each = 4.0
     elif work.loss == "chunked":
         each = 4.0 + 12.0 / 8
-    elif work.framework == "megatron":
+    elif work.loss == "native":
         each = 10.0
     elif tp == 1:
         each = 16.0 if work.precision == "fp32" else 14.0

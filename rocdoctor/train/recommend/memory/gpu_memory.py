@@ -247,7 +247,9 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     passing = max(0.0, most - gathered)
     least, roomy = needed(work, table), with_room(work, table)
     enough = max(peak, base + lasting + gathered + least * passing + idle)
-    reserved = max(enough, min(enough + (roomy - least) * passing, work.gpu.usable_bytes - context))
+    # DeepSpeed's pieces are larger than the segments that activations leave, so with room they get their own.
+    more = (roomy - least) * passing + (step_copy(work, gradients) if work.framework == "deepspeed" else 0.0)
+    reserved = max(enough, min(enough + more, work.gpu.usable_bytes - context))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
     # loss; newer frameworks compile the loss along with the model. States are counted, the rest is estimated.
     held, exact = min(base + gradients, peak), float(table["error_states"]["v"])

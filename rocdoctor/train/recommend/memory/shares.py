@@ -59,9 +59,9 @@ def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
     if work.framework == "ddp":
         return 4.0, 4.0, moments
     if work.framework == "deepspeed":
-        return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
+        return 2.0, 2.0, 4.0 + moments
     # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients. Its
     # precision-aware optimizer keeps of the fp32 weights what bf16 ones lack (``store_param_remainders`` of
     # megatron/core/optimizer/optimizer_config.py, on by default, read 2026-11-28; other types share no bits with them).
     remainders = work.optimizer == "adam16bit" and work.precision == "bf16"
-    return 2.0, 4.0, (2.0 if remainders else 4.0) + moments
+    return (4.0 if work.doubled else 2.0), 4.0, (2.0 if remainders else 4.0) + moments

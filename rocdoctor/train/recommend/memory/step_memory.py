@@ -15,6 +15,8 @@ def step_copy(work: Work, gradients: float) -> float:
     default was the foreach form until July 2025, and is with torch before 2.8 (huggingface/transformers pull request
     37358); runs of fms-acceleration in bf16 hold 10 B a parameter with it.
     """
+    if work.framework == "deepspeed":
+        return wide_gradients(work)
     own = work.framework == "ddp" and not work.transformers
     return (
         gradients
@@ -22,6 +24,26 @@ def step_copy(work: Work, gradients: float) -> float:
         and not work.parallel.offload_optimizer
         else 0.0
     )
+
+
+def wide_gradients(work: Work) -> float:
+    """Bytes of DeepSpeed's 16-bit gradients in one piece and of their fp32 copy.
+
+    Its step makes both of all that a rank owns, with ZeRO-3 of a billion parameters at a time (``step`` of
+    runtime/zero/stage_1_and_2.py, ``_prepare_fp32_grad_for_sub_group`` of stage3.py with ``sub_group_size``, edaa72212,
+    read 2026-11-29). An optimizer in main memory has its gradients there.
+    """
+    if work.method != "full" or work.precision == "fp32" or work.parallel.offload_optimizer:
+        return 0.0
+    count = owned(work)
+    return 6.0 * (min(1e9, count) if work.parallel.zero == 3 else count)
+
+
+def owned(work: Work) -> float:
+    """Parameters that one rank's optimizer has."""
+    part, plan = shares(work), work.parallel
+    shard = plan.shard if plan.zero else 1
+    return part.dense / shard + part.expert / max(1, shard // plan.ep)
 
 
 def moments_copy(work: Work) -> float:

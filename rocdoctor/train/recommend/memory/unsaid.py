@@ -4,7 +4,8 @@ The estimate is that of today's programs; its range covers the others too, and a
 all read 2026-11-29: huggingface/transformers pull request 37358 (fused AdamW by default with torch 2.8), the runs of
 foundation-model-stack/fms-acceleration (scripts/benchmarks/refs; torch 2.4): with ``peft_module_casting_to_bf16`` of
 TRL, which leaves norms in fp32, a layer kept 2 B an element more, and so did FSDP1 in some; the experts of Mixtral 8x7B
-were in 4 bits.
+were in 4 bits. Megatron-LM: core/fusions/fused_cross_entropy.py, and the weight workspaces of Transformer Engine's
+modules, which last from one micro-batch to the next.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ Variant = tuple[Work, str]
 
 def variants(work: Work) -> Iterator[Variant]:
     """The configuration as other programs or versions would run it, each with what decides."""
+    if work.framework == "megatron":
+        yield from _megatron(work)
+        return
     if not work.transformers or work.framework not in ("ddp", "fsdp1", "fsdp2"):
         return
     if work.method == "full" and "optimizer" in work.unsaid and work.optimizer == "adam":
@@ -34,6 +38,18 @@ def variants(work: Work) -> Iterator[Variant]:
         yield replace(work, wide=True), words
     if work.method == "qlora" and work.model.experts:
         yield replace(work, small_experts=True), "transformers 4 keeps experts in 4 bits too"
+
+
+def _megatron(work: Work) -> Iterator[Variant]:
+    """Arguments of Megatron-LM that decide: its own fused loss, and weights that are in 8 bits alone."""
+    if work.loss == "plain" and "loss" in work.unsaid:
+        yield (
+            replace(work, loss="native"),
+            "--cross-entropy-loss-fusion in its native form (fused_ce: none rules it out)",
+        )
+    if work.precision == "fp8" and "weights" in work.unsaid:
+        words = "8-bit copies beside 16-bit weights (precision: fp8-param-gather rules them out)"
+        yield replace(work, doubled=True), words
 
 
 def covering(work: Work, found: GpuMemory, estimate: Estimate) -> tuple[GpuMemory, list[str]]:

@@ -21,7 +21,7 @@ from rocdoctor.train.recommend.model.shapes import Model
 Recompute = Literal["none", "selective", "selective-op", "full"]
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "fp8-rowwise"]
 Optimizer = Literal["adam", "adam16bit", "adam8bit", "sgd", "momentum", "adafactor"]
-Loss = Literal["plain", "fused", "chunked", "inplace", "compiled"]
+Loss = Literal["plain", "fused", "chunked", "inplace", "compiled", "native"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Work:
     ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'. ``adapted``: the linear layers that have
     adapters, None for all. ``foreach``: the optimizer takes torch's foreach form, which copies gradients. ``wide``:
     norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``small_experts``: experts are in 4
-    bits too. ``unsaid``: fields that say too little, and memory depends on them (``memory/unsaid.py``).
+    bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``unsaid``: fields that say too
+    little, and memory depends on them (``memory/unsaid.py``).
     """
 
     model: Model
@@ -63,6 +64,7 @@ class Work:
     foreach: bool = False
     wide: bool = False
     small_experts: bool = False
+    doubled: bool = False
     unsaid: frozenset[str] = field(default=frozenset(), compare=False)
 
     def reads_input(self, *parts: str) -> bool:
@@ -157,7 +159,12 @@ def _batches(spec: Mapping[str, Any], parallel: Parallel, why: list[str]) -> tup
 def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
     """Fields that say too little: which program fine-tunes, and which form of an optimizer steps."""
     general = not framework or re.search(r"transformers|hugging|trainer|\bpeft\b|\btrl\b", framework) is not None
-    found = {"framework": general, "optimizer": spec.get("optimizer") is None}
+    found = {
+        "framework": general,
+        "optimizer": spec.get("optimizer") is None,
+        "loss": spec.get("fused_ce") is None,
+        "weights": "gather" not in str(spec.get("precision"))[:40].lower(),
+    }
     return frozenset(name for name, open_end in found.items() if open_end)
 
 
@@ -199,6 +206,9 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         # torchtitan's and torchtune's earlier form cuts the logits, which exist whole; Liger's cuts the head's input.
         cut = "chunk" in fused and "liger" not in fused and "linear" not in fused
         loss = "compiled" if "compil" in fused else "chunked" if cut else "fused"
+        if framework == "megatron" and re.search(r"^(te|transformer.?engine|native|true|1)$", fused):
+            # Its own form is the default of --cross-entropy-loss-fusion.
+            loss = "inplace" if fused.startswith("t") and fused != "true" else "native"
     elif model.family == "mpt" and spec.get("fused_ce") is None:
         loss = "inplace"
         why.append("MPT: its own in-place fused cross-entropy and Triton attention are assumed")

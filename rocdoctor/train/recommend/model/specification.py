@@ -61,6 +61,12 @@ def _optimizer(work: Work) -> str:
     )
 
 
+def _precision(work: Work) -> str:
+    if work.framework == "megatron" and work.precision == "fp8":
+        return "fp8-param-gather"  # Megatron's own words for weights that are in 8 bits alone
+    return f"pure {work.precision}" if work.pure_bf16 else work.precision
+
+
 def framework_field(framework: str, transformers: bool) -> str:
     """The ``framework`` field: with the model code of Hugging Face where that is not said by the method."""
     return f"{framework} with transformers" if transformers and framework != "deepspeed" else framework
@@ -78,7 +84,7 @@ def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
         "framework": framework_field(work.framework, work.transformers and workload.method == "pretrain"),
         "parallel": _parallel(work),
         "recompute": work.recompute,
-        "precision": f"pure {work.precision}" if work.pure_bf16 else work.precision,
+        "precision": _precision(work),
         "optimizer": _optimizer(work),
         "attention": work.attention,
         "compile": work.compile,
@@ -95,6 +101,6 @@ def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
             spec["lora_targets"] = [f"{one}_proj" for one in work.adapted]
     if work.loss in ("fused", "compiled", "chunked"):
         spec["fused_ce"] = {"fused": "liger"}.get(work.loss, work.loss)
-    elif work.model.family == "mpt" and work.loss == "plain":
+    elif work.loss == "plain" and (work.model.family == "mpt" or work.framework == "megatron"):
         spec["fused_ce"] = "none"
     return spec

@@ -13,6 +13,7 @@ from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import efficiency
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, memory
+from rocdoctor.train.recommend.memory.step_memory import owned
 from rocdoctor.train.recommend.model.layout import Framework, Parallel, read_parallel
 from rocdoctor.train.recommend.model.megatron_code import other_code
 from rocdoctor.train.recommend.model.spec import Work, read_spec
@@ -277,4 +278,6 @@ def host_bytes(work: Work, rows: Mapping[str, Any]) -> float:
     plan = schedule(sizes.schedule, sizes.pp, sizes.chunks, work.microbatches)
     kept = replace(work, parallel=replace(sizes, offload_optimizer=False, offload_weights=False))
     inside = memory(work, plan, rows["memory"]).states
-    return max(0.0, memory(kept, plan, rows["memory"]).states - inside) * 1.5
+    # DeepSpeed's gradients in fp32 are there too (``single_partition_of_fp32_groups`` of the same file).
+    wide = 4.0 * owned(work) if work.framework == "deepspeed" and work.method == "full" else 0.0
+    return (max(0.0, memory(kept, plan, rows["memory"]).states - inside) + wide) * 1.5

@@ -33,7 +33,7 @@ def test_zero_3_gathers_into_buffers_of_its_own_also_on_one_gpu() -> None:
     third = solve(changed(parallel={"dp": 1, "zero": 3}, **alone)).memory
     # DeepSpeed's stage3_max_live_parameters, 1e9 of 2 bytes, and the largest module.
     assert third.gathered >= 2e9
-    assert third.high > second.high
+    assert second.gathered == 0.0
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_zero_3_gathers_into_buffers_of_its_own_also_on_one_gpu() -> None:
         # Megatron: 18 whole, 6 + 12/dp with the distributed optimizer.
         ({"tp": 1, "dist_opt": False}, 18),
         ({"tp": 1, "dist_opt": True}, 6 + 12 / 8),
-        # DeepSpeed's estimators: 2 + 18/n (ZeRO-2; the 16-bit gradients among them), 20/n for weights too (ZeRO-3).
-        ({"zero": 1}, 4 + 16 / 8),
-        ({"zero": 2}, 2 + 18 / 8),
-        ({"zero": 3}, 20 / 8),
+        # DeepSpeed: 16-bit weights and gradients, 12 for the optimizer (fp32 gradients exist in its step alone).
+        ({"zero": 1}, 4 + 12 / 8),
+        ({"zero": 2}, 2 + 14 / 8),
+        ({"zero": 3}, 16 / 8),
         ({"fsdp": 8, "offload": True}, 0),
         # The optimizer in host memory: weights and gradients stay.
         ({"zero": 3, "offload_optimizer": "cpu"}, 4 / 8),
@@ -237,7 +237,7 @@ def test_megatrons_precision_aware_optimizer_keeps_half(fields: dict[str, Any], 
         ({"precision": "fp32"}, 16),
         # Transformers shifts labels, not logits.
         ({"parallel": {"zero": 3}}, 14),
-        ({"parallel": {"tp": 8}}, 10 / 8),
+        ({"parallel": {"tp": 8}}, 6 / 8),
         ({"parallel": {"fsdp": 1, "tp": 8}}, 18 / 8),
         ({"fused_ce": "compiled"}, 4),
     ],
