@@ -24,6 +24,7 @@ from rocdoctor.train.recommend.model.shapes import (
 )
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.speed.communication import Times, times, volumes
+from rocdoctor.train.recommend.speed.elementwise import elementwise_bytes, unpacked_bytes
 from rocdoctor.train.recommend.speed.pipeline import Schedule
 
 
@@ -82,24 +83,10 @@ def _recomputed(work: Work, kind: Kind) -> tuple[float, float]:
             return 0.5, 0.0
         again = model.hidden * (model.k_width + model.o_width + model.ffn)  # k, o, up
         return again / (attention_matrix(model) + active_mlp_matrix(model, kind)), 0.0
-    return 0.0, (1.0 if work.recompute == "selective" and not work.flash else 0.0)
-
-
-def _elementwise_bytes(work: Work, kind: Kind) -> float:
-    """Bytes a token that norms, rotation, gate, residuals and casts of one layer move forward."""
-    model = work.model
-    h, width = model.hidden, model.ffn if kind == "dense" else model.top_k * model.expert_ffn
-    fused = work.compile or work.framework == "megatron" or model.norm == "layer"
-    norms = model.norms * 4.0 * h * (1 if fused else 3)
-    rotate = 4.0 * (model.q_width + model.k_width) * (1 if fused else 3) if model.family != "mpt" else 0.0
-    gate = (6.0 if fused else 10.0) * width if model.gated else 4.0 * width
-    route = 8.0 * model.top_k * h if kind == "moe" else 0.0
-    total = norms + rotate + gate + route + 12.0 * h
-    if work.precision.startswith("fp8"):
-        # Every operand is read, measured and written in 8 bits.
-        passes = 2 if work.precision == "fp8-rowwise" else 1
-        total += passes * 5.0 * (2 * h + model.o_width + width)
-    return total
+    # Megatron computes the core of attention again whatever its kernel (``checkpoint_core_attention`` of
+    # core/transformer/attention.py, read 2026-11-29); others keep what a flash kernel gave.
+    selective = work.recompute == "selective" and (work.framework == "megatron" or not work.flash)
+    return 0.0, 1.0 if selective else 0.0
 
 
 def _shape(work: Work, table: Mapping[str, Any], experts: bool = False) -> float:
@@ -180,7 +167,8 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
         else:
             matrix += 2.0 * (attention_matrix(model) + active_mlp_matrix(model, kind)) * passes / shape
         attention += attention_flops(model, work.seq) * count * (3.5 + again_attention) / attention_rate
-        moved += _elementwise_bytes(work, kind) * count * (3 + again) / bandwidth
+        moved += elementwise_bytes(work, kind, again) * count / bandwidth
+        moved += unpacked_bytes(work, kind, again) * count / (work.tokens * bandwidth)
     head = 6.0 * model.vocab * model.hidden / base
     loss = 2.0 * model.vocab * (4.0 if work.loss != "plain" else 16.0) / bandwidth
     edge, layers = _slowest_stage(head + loss, matrix + attention + moved, stage, work)
