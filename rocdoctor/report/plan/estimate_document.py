@@ -11,8 +11,8 @@ from rocdoctor.report.plan.recommend_document import TERMS
 _VERDICTS = {"yes": "It fits", "tight": "It is tight", "no": "It does not fit"}
 _TERMS = (
     *TERMS,
-    ("live_peak", "in use at the peak (not all at once)"),
-    ("reserved", "held by the allocator"),
+    ("live_peak", "in use at the peak, not all at once (max_memory_allocated)"),
+    ("reserved", "held by the allocator (max_memory_reserved)"),
 )
 _COLUMN = 14
 

@@ -41,13 +41,16 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
         f"activations: {work.tokens:.0f} tokens x {model.layers // sizes.pp} layers, recompute {work.recompute}, "
         f"stored for {plan.stored / plan.chunks:.3g} micro-batch{'es' if plan.stored > plan.chunks else ''}"
     )
-    spare = "; fused_ce saves most of it" if work.loss == "plain" and found.logits > 0.2 * found.live_peak else ""
+    # Megatron's fused losses keep as much as its plain one, or more.
+    large = work.loss == "plain" and work.framework != "megatron" and found.logits > 0.2 * found.live_peak
+    spare = "; fused_ce saves most of it" if large else ""
     lines.append(f"loss: {work.loss} cross-entropy over {model.vocab} words{spare}")
     kept = (found.reserved - found.live_peak) / GIB
     room = ", where there is room" if found.reserved > found.needed else ""
     lines.append(
         f"the allocator holds {kept:.1f} GiB more than is in use{room}; the runtime takes another "
-        f"{found.context / GIB:.1f} GiB of the device"
+        f"{found.context / GIB:.1f} GiB of the device, so nvidia-smi or amd-smi shows about "
+        f"{(found.reserved + found.context) / GIB:.1f} GiB"
     )
     lines += _tried(work)
     if told is None:

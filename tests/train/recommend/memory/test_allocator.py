@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.train.recommend.estimate import Result, solve
+from rocdoctor.report.plan.estimate_document import document
+from rocdoctor.train.recommend.estimate import Result, answer_of, solve
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import loss_bytes
 from rocdoctor.train.recommend.memory.step_memory import step_copy
@@ -79,3 +80,24 @@ def test_chunks_of_whole_logits_keep_them_once_beside_their_gradient() -> None:
     assert loss_bytes(plain.work) - loss_bytes(cut.work) == pytest.approx(8.5 * words)
     assert (plain.memory.live_peak - cut.memory.live_peak) / GIB == pytest.approx(49.58 - 42.26, rel=0.2)
     assert solve(changed(**titan, fused_ce="chunked linear")).work.loss == "fused"
+
+
+def test_what_other_tools_show_is_said() -> None:
+    """Published figures come from three places: torch's two counters, and the driver's tool."""
+    found = solve(changed(framework="torchtitan"))
+    shown = (found.memory.reserved + found.memory.context) / GIB
+    (line,) = (one for one in answer_of(found)["why"] if "nvidia-smi or amd-smi shows" in one)
+    assert line.endswith(f"shows about {shown:.1f} GiB")
+    text = "\n".join(str(block) for block in document(answer_of(found)))
+    assert "max_memory_allocated" in text and "max_memory_reserved" in text
+
+
+def test_a_loss_that_saves_nothing_is_not_praised() -> None:
+    """Megatron's fused losses keep as much as its plain one."""
+
+    def praised(**fields: Any) -> bool:
+        answer = answer_of(solve(changed(model="llama-3.1-8b", recompute="full", micro_batch=4, **fields)))
+        return any("fused_ce saves" in one for one in answer["why"])
+
+    assert praised(framework="torchtitan")
+    assert not praised(framework="megatron", parallel={"tp": 1, "dp": 8})

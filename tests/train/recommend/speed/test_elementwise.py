@@ -33,7 +33,7 @@ def test_a_norm_that_is_written_out_moves_nine_times_what_a_kernel_moves() -> No
 
 
 def test_each_adapted_layer_reads_its_input_and_writes_its_output_once_more() -> None:
-    lora = {"method": "lora", "lora_targets": ["q", "v"]}
+    lora: dict[str, Any] = {"method": "lora", "lora_targets": ["q", "v"]}
 
     def beyond(**fields: Any) -> float:
         return moved(**lora, **fields) - moved(method="full", **fields)
