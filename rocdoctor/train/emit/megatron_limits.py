@@ -75,12 +75,12 @@ def _layout(work: Work) -> str | None:
     if sizes.offload_optimizer or sizes.offload_weights:
         return "the memory of its offload was not estimated; nearest: no offload"
     ranks = sizes.dp * sizes.cp
-    if ranks % sizes.ep:
-        return f"ep {sizes.ep} must divide the {ranks} ranks of data and context; nearest: ep {gcd(ranks, sizes.ep)}"
-    if sizes.zero == 1 and (ranks % sizes.shard or (ranks // sizes.ep) % (ranks // sizes.shard)):
-        return (
-            f"{ranks} ranks (experts: {ranks // sizes.ep}) cannot be cut into groups of {sizes.shard}; nearest: {ranks}"
-        )
+    wide = ranks * sizes.tp // sizes.cut
+    if wide % sizes.ep:
+        return f"ep {sizes.ep} must divide the {wide} ranks of data and context; nearest: ep {gcd(wide, sizes.ep)}"
+    same = sizes.expert_ranks(ranks)
+    if sizes.zero == 1 and (ranks % sizes.shard or same % (ranks // sizes.shard)):
+        return f"{ranks} ranks (experts: {same}) cannot be cut into groups of {sizes.shard}; nearest: {ranks}"
     cut = 2 * sizes.cp if sizes.cp > 1 else 1
     if work.seq % cut or (sizes.sequence and work.seq % (sizes.cp * sizes.tp)):
         cut = cut * sizes.tp // gcd(cut, sizes.tp) if sizes.sequence else cut

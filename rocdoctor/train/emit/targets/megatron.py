@@ -155,7 +155,8 @@ def _experts(plan: Plan) -> Iterator[Argument]:
     )
     reason = because(plan, "expert_parallel", f"each rank has {model.experts // sizes.ep} of the experts of a layer")
     yield Argument(("--expert-model-parallel-size", str(sizes.ep)), reason)
-    yield Argument(("--expert-tensor-parallel-size", str(sizes.tp)), "experts are cut as the other matrices are")
+    cut = "experts are cut as the other matrices are" if sizes.cut == sizes.tp else "each expert is whole on its rank"
+    yield Argument(("--expert-tensor-parallel-size", str(sizes.cut)), cut)
 
 
 def _division(plan: Plan) -> Iterator[Argument]:

@@ -120,7 +120,7 @@ def _feed_forward(work: Work, kind: Kind) -> float:
     if work.framework == "megatron":
         # An expert that is cut as all other matrices are gets its tokens whole, gathered over the ranks of tensor
         # parallelism (``dispatch_postprocess`` of core/transformer/moe/token_dispatcher.py, read 2026-11-29).
-        tokens = (1.0 if _eight(work) else 2.0) * work.parallel.tp
+        tokens = (1.0 if _eight(work) else 2.0) * work.parallel.cut
     routed = model.top_k * (_mlp_bytes(model, work, model.expert_ffn) + tokens * model.hidden)
     shared = _mlp_bytes(model, work, model.shared_experts * model.expert_ffn)
     return routed + shared + 8.0 * model.experts

@@ -67,7 +67,7 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
         g = 0.0 if plan.offload_weights and work.framework == "fsdp2" else g
         return w + o, g
 
-    dense, experts = split(part.dense, plan.shard), split(part.expert, max(1, plan.shard // plan.ep))
+    dense, experts = split(part.dense, plan.shard), split(part.expert, plan.expert_ranks(plan.shard))
     return dense[0] + experts[0], dense[1] + experts[1]
 
 
@@ -106,7 +106,7 @@ def weight_bytes(work: Work) -> float:
     part, plan = shares(work), work.parallel
     if work.method != "full":
         return _frozen(work, part) / (plan.shard if plan.zero == 3 else 1)
-    experts = max(1, plan.shard // plan.ep) if plan.zero == 3 else 1
+    experts = plan.expert_ranks(plan.shard) if plan.zero == 3 else 1
     dense = plan.shard if plan.zero == 3 else 1
     return bytes_per_parameter(work)[0] * (part.dense / dense + part.expert / experts)
 
@@ -237,7 +237,8 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     loss_counts = sum(phases["loss"]) >= sum(phases["backward"])
     errors = table["error"]
     error = float(errors.get(work.framework, errors["other"])["v"])
-    error += float(table["error_experts"]["v"]) if work.model.experts else 0.0
+    named = "error_experts_megatron" if work.framework == "megatron" else "error_experts"
+    error += float(table[named]["v"]) if work.model.experts else 0.0
     error += float(table["error_divided"]["v"]) if max(work.parallel.tp, work.parallel.pp) > 1 else 0.0
     context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
     # Static memory does not fragment. Of what gradients leave behind between their steps, a part is not used again.

@@ -39,7 +39,7 @@ def shares(work: Work) -> Shares:
     if plan.pp == 1 and model.given_parameters:
         outer = max(outer, parameters(model) - layers)
     one_layer = layer - (expert_matrix(model) if model.experts else 0)
-    parts = (layers - expert + outer, expert / plan.ep, one_layer, head, outer)
+    parts = (layers - expert + outer, expert / plan.ep * plan.tp / plan.cut, one_layer, head, outer)
     return Shares(*(one / plan.tp for one in parts))
 
 

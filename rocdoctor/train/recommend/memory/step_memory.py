@@ -43,7 +43,7 @@ def owned(work: Work) -> float:
     """Parameters that one rank's optimizer has."""
     part, plan = shares(work), work.parallel
     shard = plan.shard if plan.zero else 1
-    return part.dense / shard + part.expert / max(1, shard // plan.ep)
+    return part.dense / shard + part.expert / plan.expert_ranks(shard)
 
 
 def moments_copy(work: Work) -> float:
@@ -53,4 +53,4 @@ def moments_copy(work: Work) -> float:
     if work.optimizer != "adam16bit":
         return 0.0
     part, plan = shares(work), work.parallel
-    return 8.0 * (part.dense / plan.shard + part.expert / max(1, plan.shard // plan.ep))
+    return 8.0 * (part.dense / plan.shard + part.expert / plan.expert_ranks(plan.shard))

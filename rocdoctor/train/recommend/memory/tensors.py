@@ -130,7 +130,7 @@ def _mlp(work: HeldBy, width: int, bias: bool) -> list[Tensor]:
 
 def _experts(work: HeldBy) -> list[Tensor]:
     model, plan = work.model, work.parallel
-    count, width = model.experts // plan.ep, -(-model.expert_ffn // plan.tp)
+    count, width = model.experts // plan.ep, -(-model.expert_ffn // plan.cut)
     full, ups = work.method == "full", 2 if model.gated else 1
     shapes: list[tuple[int, ...]] = [*[(count, width, model.hidden)] * ups, (count, model.hidden, width)]
     if model.bias:

@@ -23,7 +23,8 @@ class Parallel:
     """How the work is divided.
 
     ``shard``: ranks over which states are sharded; ``zero`` 3 shards weights, gradients and optimizer, 2 gradients and
-    optimizer, 1 the optimizer. ``keep_gathered``: weights stay whole after the forward pass.
+    optimizer, 1 the optimizer. ``keep_gathered``: weights stay whole after the forward pass. ``etp``: ranks that cut an
+    expert (``--expert-tensor-parallel-size``), 0 for as many as cut the other matrices.
     """
 
     tp: int
@@ -40,6 +41,17 @@ class Parallel:
     keep_gathered: bool
     offload_optimizer: bool
     offload_weights: bool
+    etp: int = 0
+
+    @property
+    def cut(self) -> int:
+        """Ranks over which the matrices of one expert are cut."""
+        return self.etp or self.tp
+
+    def expert_ranks(self, ranks: int) -> int:
+        """Of ``ranks`` that share the other weights, those that share the same experts: tensor-parallel ranks that do
+        not cut them have other ones (core/parallel_state.py)."""
+        return max(1, ranks * self.tp // (self.ep * self.cut))
 
 
 _FRAMEWORKS: tuple[tuple[str, Framework], ...] = (
@@ -98,6 +110,18 @@ def _sizes(raw: Mapping[str, Any], model: Model, gpus: int, framework: Framework
     sizes |= {"dp": dp, "shard": min(given_fsdp or dp, dp) * cp}
     if ep > 1 and not model.experts:
         raise SpecError(f"ep {ep} needs a model with experts; nearest: ep 1")
+    cut = whole(raw, "etp", "parallel.etp") or 0
+    if not cut and framework == "megatron" and ep > 1 and (dp * cp) % ep and not (dp * cp * tp) % ep:
+        cut = 1
+        why.append(
+            f"parallel.etp not given: 1, since {dp * cp * tp} ranks do not hold {ep} parts of experts cut in {tp}"
+        )
+    if cut and (not model.experts or tp % cut):
+        raise SpecError(f"etp {cut} needs a model with experts and must divide tp {tp}; nearest: etp 1")
+    if cut and (dp * cp * tp) % (ep * cut):
+        near = nearest_divisor(dp * cp * tp // cut, ep)
+        raise SpecError(f"ep x etp = {ep * cut} must divide the {dp * cp * tp} ranks; nearest: ep {near}")
+    sizes["etp"] = cut
     if ep > 1 and (model.experts % ep or (dp * cp * tp) % ep):
         near = nearest_divisor(model.experts, ep)
         raise SpecError(
@@ -160,4 +184,5 @@ def read_parallel(raw: Mapping[str, Any], model: Model, gpus: int, framework: Fr
         keep,
         optimizer,
         weights and zero == 3,
+        sizes["etp"],
     )

@@ -25,6 +25,8 @@ def _parallel(work: Work) -> dict[str, Any]:
     for key in ("tp", "pp", "cp", "ep"):
         if getattr(sizes, key) > 1:
             out[key] = getattr(sizes, key)
+    if sizes.etp:
+        out["etp"] = sizes.etp
     if work.framework in ("fsdp2", "fsdp1"):
         out["fsdp"] = max(1, sizes.shard // sizes.cp)
         replicas = sizes.dp // out["fsdp"]

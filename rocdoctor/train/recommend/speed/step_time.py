@@ -175,7 +175,7 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     tokens = work.tokens * work.microbatches
     part = shares(work)
     if plan.zero >= 1:
-        owned = part.dense / plan.shard + part.expert / max(1, plan.shard // plan.ep)
+        owned = part.dense / plan.shard + part.expert / plan.expert_ranks(plan.shard)
     else:
         owned = part.total
     owned = owned if work.method == "full" else owned * 0.02

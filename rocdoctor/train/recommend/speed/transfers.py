@@ -65,8 +65,8 @@ def _states(work: Work, own: Sequence[Unit]) -> Iterator[Transfer]:
         if not part:
             continue
         # Experts that are divided have fewer ranks with the same ones; torchtitan divides them among tensor ranks too.
-        ranks = max(1, plan.dp * plan.cp // plan.ep) if expert else plan.dp * plan.cp
-        shard = min(ranks, max(1, plan.shard // plan.ep if expert else plan.shard))
+        ranks = plan.expert_ranks(plan.dp * plan.cp) if expert else plan.dp * plan.cp
+        shard = min(ranks, plan.expert_ranks(plan.shard) if expert else max(1, plan.shard))
         if plan.zero == 3 and shard > 1:
             yield from _sharded(work, part, shard, max(1, ranks // shard), expert)
         else:

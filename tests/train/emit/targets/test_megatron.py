@@ -226,7 +226,6 @@ def test_each_argument_has_a_reason() -> None:
         ({"parallel": {"cp": 4}, "seq": 8196}, "multiple of 8"),
         ({"parallel": {"tp": 8}, "seq": 8196}, "multiple of 8"),
         ({"parallel": {"tp": 2, "sp": False}, "model": "mixtral-8x7b"}, "nearest: sp true"),
-        ({"parallel": {"tp": 8, "ep": 8}, "model": "mixtral-8x7b"}, "ep 8 must divide the 1 ranks"),
         ({"framework": "torchtitan"}, "follows fsdp2"),
         ({"framework": "ddp"}, "follows ddp"),
     ],
@@ -286,3 +285,9 @@ def test_a_model_that_rotates_half_a_head_is_told_so(tmp_path: Path) -> None:
     assert value(words, "--rotary-percent") == "0.5"
     (file,) = files(plan(fleet(), model="llama-3.1-8b"), Order())
     assert "--rotary-percent" not in file.text
+
+
+def test_experts_that_are_whole_are_written_so() -> None:
+    """Eight GPUs, tp 8: eight parts of the experts leave no rank to cut one."""
+    whole = megatron(model="mixtral-8x7b", parallel={"tp": 8, "ep": 8})
+    assert whole.work.parallel.cut == 1 and refuses(whole.work) is None

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.train.emit.megatron_limits import refuses
+from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import Result, solve
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import layer_bytes, loss_bytes
@@ -68,6 +70,43 @@ def test_an_expert_that_is_cut_gets_its_tokens_whole() -> None:
     # Two of eight experts work on a token: 2 B an element of their input stay whole, the rest is divided.
     whole = 2 * 2 * 4096
     assert saved(2) == pytest.approx((saved(1) - whole) / 2 + whole)
+
+
+def test_experts_may_be_cut_less_than_the_other_matrices() -> None:
+    plan: dict[str, Any] = {"tp": 4, "pp": 2, "ep": 4, "dp": 4, "sp": True}
+    base: dict[str, Any] = {"model": "qwen3-30b-a3b", "gpus": 32, "recompute": "full", "micro_batch": 1}
+    whole, cut = (megatron(**base, parallel=plan | more) for more in ({"etp": 1}, {"etp": 4}))
+    # The weights of all experts over pp 2 and ep 4: whole ones on four ranks each, a quarter of one on one rank alone.
+    experts = 48 * 128 * 3 * 2048 * 768 / 2 / 4
+    assert whole.memory.states - cut.memory.states == pytest.approx(experts * ((6 + 12 / 4) - 18 / 4), rel=0.01)
+    # An expert that is not cut gets the tokens of its rank's part of the sequence.
+    kept = [layer_bytes(one.work, "moe").whole for one in (whole, cut)]
+    assert kept[1] - kept[0] == pytest.approx(8 * 2 * 2048 * (1 - 1 / 4))
+    assert refuses(whole.work) is None and refuses(cut.work) is None
+    # Not said, they are cut as the other matrices are.
+    assert megatron(**base, parallel=plan).memory.states == cut.memory.states
+
+
+def test_experts_that_cannot_be_cut_further_are_whole() -> None:
+    """Qwen3-30B-A3B on eight GPUs took 76 GiB of the device (modelscope/ms-swift, mcore_bridge/full/moe.sh)."""
+    plan = {"tp": 4, "pp": 2, "ep": 4, "dp": 1, "sp": True}
+    base: dict[str, Any] = {"model": "qwen3-30b-a3b", "seq": 8192, "recompute": "full", "global_batch": 4}
+    found = megatron(**base, parallel=plan, fused_ce="native")
+    assert found.work.parallel.cut == 1
+    assert any(line.startswith("parallel.etp not given: 1") for line in found.derived)
+    assert (found.memory.reserved + found.memory.context) / GIB == pytest.approx(76, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"tp": 4, "dp": 2, "ep": 2, "etp": 3}, "must divide tp 4; nearest: etp 1"),
+        ({"tp": 2, "dp": 4, "ep": 8, "etp": 2}, "ep x etp = 16 must divide the 8 ranks; nearest: ep 4"),
+    ],
+)
+def test_experts_that_do_not_divide_the_ranks_are_refused(plan: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        megatron("qwen3-30b-a3b", parallel=plan)
 
 
 def test_linear_layers_keep_their_inputs_in_eight_bits() -> None:
