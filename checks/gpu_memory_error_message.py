@@ -53,5 +53,6 @@ def gpu_memory_error_message(machine: Machine) -> Outcome:
             verify="# run the same job on another GPU",
         ),
         confidence="certain" if memory else "possible" if supply else "likely",
-        explains=() if supply else ("thermal-or-power-limit",),
+        # Heat that was told before the card was gone is its reason, not what follows from it.
+        explains=() if supply or (not memory and said(machine, "hot-and-gone")) else ("thermal-or-power-limit",),
     )

@@ -52,6 +52,7 @@ from rocdoctor.knowledge.software.compat import (
     read_through,
     rocm_release,
     rocm_releases,
+    rocm_without,
     torch_release,
     torch_releases,
 )
@@ -139,6 +140,7 @@ __all__ = [
     "read_through",
     "rocm_release",
     "rocm_releases",
+    "rocm_without",
     "rule",
     "rules",
     "rules_for",

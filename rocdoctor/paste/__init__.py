@@ -32,6 +32,7 @@ from rocdoctor.paste.command_lines import parts as command_parts
 from rocdoctor.paste.container_launch import launches
 from rocdoctor.paste.env_settings import parts as setting_parts
 from rocdoctor.paste.env_settings import settings
+from rocdoctor.paste.file_lines import file_lines
 from rocdoctor.paste.job_logs import job_parts, without_dumps
 from rocdoctor.paste.listings import listings
 from rocdoctor.paste.named_cards import Card, cards, machine_count, merged
@@ -89,6 +90,8 @@ def _parts(cleaned: Clean) -> list[TextPart]:
     result = [part for section in found if (part := _of_section(cleaned, section)) is not None]
     covered = {(family, number) for part in result for family in (_family(part.question),) for number in part.numbers}
     result += [part for part in listings(cleaned, stops, index) if not _names(part) & covered]
+    shown = {part.question for part in result}
+    result += [part for part in file_lines(cleaned, index) if part.question not in shown]
     # What collect_env prints of systems and cards is read as labelled lines too.
     taken = {number - 1 for part in result if part.question not in (COLLECT_ENV, "env") for number in part.numbers}
     set_here = settings(cleaned, found, index)

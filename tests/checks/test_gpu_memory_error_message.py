@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.kit import amd_gpu, judge, states
 from tests.message_kit import finding_of, pasted, words_of
+from tests.text_kit import diagnosed
 
 CHECK = "gpu-memory-error-message"
 
@@ -35,3 +36,11 @@ def test_a_supply_that_the_writer_has_found_comes_first() -> None:
     assert found is not None and (found.confidence, found.explains) == ("possible", ())
     found = finding_of(CHECK, lost + "A new PSU did not help.")
     assert found is not None and (found.confidence, found.explains) == ("likely", ("thermal-or-power-limit",))
+
+
+def test_heat_before_the_card_was_gone_is_its_reason() -> None:
+    lost = "NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n"
+    hot = diagnosed("The card was at 95C with a job on it; a few seconds later it was gone.\n" + lost).causes
+    assert [one.cause for one in hot] == ["thermal-or-power-limit"]
+    cool = diagnosed("The card was at 45C with a job on it; a few seconds later it was gone.\n" + lost).causes
+    assert cool[0].cause == "gpu-hardware-fault"

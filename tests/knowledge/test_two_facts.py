@@ -9,6 +9,9 @@ from tests.text_kit import diagnosed, first_cause
 _NVCC = "pip install flash-attn on my node:\nRuntimeError: flash_attn was requested, but nvcc was not found.\n"
 _CUDA = "The detected CUDA version (12.1) mismatches the version that was used to compile\nPyTorch (11.7).\n"
 _HEADER = "/usr/include/hip/hip_runtime_api.h:512:3: error: unknown type name 'hipblasComputeType_t'\n"
+_LNKSTA = "/sys/class/drm/card0/device/current_link_speed:"
+_LOAD = "RuntimeError: HIP error: shared object initialization failed\n"
+_IMAGE = "error: hipModuleLoad returned hipErrorInvalidImage\n"
 _NVML = "podman run --device nvidia.com/gpu=all cuda nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n"
 
 
@@ -22,12 +25,21 @@ _NVML = "podman run --device nvidia.com/gpu=all cuda nvidia-smi\nFailed to initi
         (f"/opt/rocm-6.4.3/lib/llvm/bin/clang++ -x hip -c acc.cu\n{_HEADER}", "mixed-rocm-installs"),
         ("Our job hangs on two MI210 after 'Init COMPLETE'.\n", "iommu-acs-p2p"),
         (
+            f"The GPU is an RX 7800 XT. LACT shows Link Speed: 8.0 GT/s PCIe x16\n{_LNKSTA}16.0 GT/s PCIe\n",
+            "pcie-link-degraded",
+        ),
+        (f"The GPU is an RX 7800 XT. LACT shows Link Speed: 8.0 GT/s PCIe x16\n{_LNKSTA}8.0 GT/s PCIe\n", None),
+        (f"ROCm 6.4 on an RX 6600, torch 2.5.1+rocm6.2:\n{_LOAD}", "mixed-rocm-installs"),
+        (f"ROCm 6.2 on an RX 6600, torch 2.5.1+rocm6.2:\n{_LOAD}", None),
+        (f"On a Radeon RX 6600:\n{_IMAGE}", "gpu-arch-not-built"),
+        (f"On an MI300X:\n{_IMAGE}", None),
+        (
             "Since I put in the second GPU the first one only runs at x4 and training is half as fast.\n",
             "pcie-link-degraded",
         ),
     ],
 )
-def test_what_stands_beside_a_message_decides(text: str, cause: str) -> None:
+def test_what_stands_beside_a_message_decides(text: str, cause: str | None) -> None:
     assert first_cause(text) == cause
 
 

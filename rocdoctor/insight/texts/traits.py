@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.insight.software.torch_stack import backend
 from rocdoctor.insight.texts.pasted import gfx_names, said
-from rocdoctor.model.evidence import value_or
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
@@ -25,6 +26,13 @@ def _has_several(machine: Machine) -> bool:
     return sum(gpu.vendor in ("amd", "nvidia") and not is_integrated(gpu) for gpu in machine.gpus) > 1
 
 
+def _rocm_differs(machine: Machine) -> bool:
+    """Two ROCm releases are named: of installations, and of the torch that brings its own."""
+    torch = value_or(machine.torch.hip, None)
+    named = [one.version.value for one in machine.rocm if isinstance(one.version, Known)] + ([torch] if torch else [])
+    return len({numbers(one)[:2] for one in named}) > 1
+
+
 TRAITS: Mapping[str, Callable[[Machine], bool]] = {
     "apu": _has_apu,
     "card": _has_card,
@@ -34,6 +42,7 @@ TRAITS: Mapping[str, Callable[[Machine], bool]] = {
     "torch-named": lambda machine: bool(value_or(machine.torch.version, None)),
     "torch-rocm": lambda machine: value_or(backend(machine.torch), "") == "rocm",
     "torch-cuda": lambda machine: value_or(backend(machine.torch), "") == "cuda",
+    "rocm-releases-differ": _rocm_differs,
     "two-selections": lambda machine: (
         {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"} <= set(machine.environment.variables)
     ),

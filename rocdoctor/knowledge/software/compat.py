@@ -213,6 +213,11 @@ def torch_release(version: str, flavour: str | None = None) -> TorchRelease | No
     return None
 
 
+def rocm_without(gfx: str) -> str | None:
+    """The ROCm release from which on AMD says that it does not support a target; "0": it never did; None: not told."""
+    return next((str(row["from"]) for row in load_table("compat")["rocm_without"] if gfx in row["gfx"]), None)
+
+
 def rocblas_lacks(flavour: str, gfx: str) -> bool:
     """Whether rocBLAS in the wheels of a flavour (``rocm7.2``) was seen to have no files for a target."""
     line = numbers(flavour.removeprefix("rocm"))[:2]

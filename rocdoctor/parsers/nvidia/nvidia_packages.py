@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of
 
-# Debian and Ubuntu, Fedora and RHEL (CUDA repository and RPM Fusion), SUSE, Arch.
+# Debian and Ubuntu, Fedora and RHEL (CUDA repository and RPM Fusion), SUSE, Arch. Ubuntu's nvidia-driver-N depends on
+# libraries of exactly its version.
 _PACKAGE = regex(
     r"(?<![\w./-])(?:libnvidia-(?:compute|gl|ml1|cfg1)|libcuda1|nvidia-(?:compute-)?utils|nvidia-driver(?:-cuda)?-libs|"
-    r"nvidia-driver-cuda|xorg-x11-drv-nvidia(?:-cuda)?-libs|nvidia-compute-G0\d|nvidia-libs)"
-    r"(?:-\d{3})?(?:-server)?(?::\w{1,10})?(?=[\s(]|-\d:?|-\d{3}\.)"
+    r"nvidia-driver-cuda|xorg-x11-drv-nvidia(?:-cuda)?-libs|nvidia-compute-G0\d|nvidia-libs|nvidia-driver)"
+    r"(?:-\d{3})?(?:-server)?(?:-open)?(?::\w{1,10})?(?=[\s(]|-\d:?|-\d{3}\.)"
 )
 _FILE = regex(r"\blib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.(\d{3}\.\d{2,4}(?:\.\d{1,3})?)(?![\d.]*\d)")
 _VERSION = regex(r"(?<![\d.])(\d{3}\.\d{2,4}(?:\.\d{1,3})?)(?![\d.]*\d)")

@@ -15,6 +15,8 @@ from rocdoctor.parsers.nvidia.nvidia_packages import DriverLibraries, parse_driv
         ("nvidia-driver-cuda-libs-3:565.57.01-1.el9.x86_64", "565.57.01", 1),
         ("xorg-x11-drv-nvidia-cuda-libs-560.35.03-5.fc41.x86_64", "560.35.03", 1),
         ("nvidia-utils 570.86.16-2", "570.86.16", 1),
+        ("Installed package:  nvidia-driver-550:amd64 550.107.02-0ubuntu0.24.04.1", "550.107.02", 1),
+        ("ii  nvidia-driver-570-open  570.86.15-0ubuntu1  amd64  NVIDIA driver (open kernel)", "570.86.15", 1),
         ("[2025-01-30T08:00:01+0100] [ALPM] upgraded nvidia-utils (565.77-3 -> 570.86.16-2)", "570.86.16", 1),
         (
             "Upgrade: libc6:amd64 (2.35-0ubuntu3.8, 2.35-0ubuntu3.9), nvidia-utils-550:amd64 (550.90.07-0ubuntu1, "
