@@ -20,7 +20,7 @@ from rocdoctor.insight.software.torch_command import wheel_of
 from rocdoctor.insight.software.torch_stack import installed, needs_torch, of_interpreter
 from rocdoctor.judging.check import Fix, Outcome, check, cite, error, machine_with_nvidia, not_applicable, unknown
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.lookup import cuda_min_driver
+from rocdoctor.knowledge.lookup import cuda_floor, cuda_min_driver
 from rocdoctor.knowledge.software.wheel_indexes import newest_cuda_flavour, wheel_url
 from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.model.facts import Machine
@@ -41,10 +41,9 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         raise unknown("a forward compatibility package stands in front of the driver's library", "undecided")
     facts = machine.drivers.get("nvidia", {})
     driver, speaks = facts.get("version", NOT_ASKED), facts.get("cuda", NOT_ASKED)
-    row = cuda_min_driver(cuda)
-    if row is None or row.minor_compat is None:
+    row, floor = cuda_min_driver(cuda), cuda_floor(cuda)
+    if row is None or floor is None:
         return not_applicable(f"the tables have no driver for CUDA {cuda}")
-    floor = row.minor_compat
     if isinstance(driver, Known) and numbers(driver.value):
         if numbers(driver.value) >= numbers(floor):
             return None

@@ -27,7 +27,7 @@ from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Selected
 from rocdoctor.model.subject import MACHINE
 
-_ROCM = "runs-rocm"
+_ROCM = "mentions-rocm-program"
 # What fails, hangs or is not found, in words of the writer or of programs.
 _TROUBLE = (
     "told-rocm-without-gpu",
@@ -39,7 +39,7 @@ _TROUBLE = (
     "people-tell-of-crash",
     "people-tell-of-failure",
 )
-_NOT_HERE = (NO_REPORT, MENDED, "prose-is-request", "sign-of-wish", "asks-which-is-supported")
+_NOT_HERE = (NO_REPORT, MENDED, "prose-is-request", "sign-of-wish", "sign-of-support-question")
 
 
 def when_a_text_tells_of_rocm(machine: Machine) -> Subjects[None]:

@@ -22,6 +22,7 @@ from rocdoctor.judging.check import (
     Finding,
     Fix,
     Outcome,
+    Subjects,
     check,
     error,
     info,
@@ -32,15 +33,24 @@ from rocdoctor.judging.check import (
     warning,
 )
 from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.finding import Selected
 from rocdoctor.model.shell_command import shell
+from rocdoctor.model.subject import MACHINE
 
 _FAMILY = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _VERIFY = 'python3 -c "import torch; print(torch.cuda.device_count())"'
 
 
-@check(machine_with_amd, cause="visible-devices-conflict")
+def where_rocm_selects(machine: Machine) -> Subjects[None]:
+    """The machine, when it has AMD GPUs, or when no GPU is known and a variable of ROCm alone selects some."""
+    if not machine.gpus and not machine.gpus_complete and "ROCR_VISIBLE_DEVICES" in machine.environment.variables:
+        return [Selected(MACHINE, None)]
+    return machine_with_amd(machine)
+
+
+@check(where_rocm_selects, cause="visible-devices-conflict")
 def visible_devices_conflict(machine: Machine) -> Outcome:
-    if runtime_vendors(machine) != ["amd"]:
+    if machine.gpus and runtime_vendors(machine) != ["amd"]:
         return not_applicable("the job may use GPUs of another vendor")
     variables = machine.environment.variables
     set_ = [variables[name] for name in _FAMILY if name in variables]

@@ -85,7 +85,7 @@ _ROCM = regex(
 _ROCM_ROOT = regex(r"(?<![\w.])(/opt/rocm-(\d{1,2}\.\d{1,2}\.\d{1,3}))(?=[/\s'\":,)]|\Z)")
 _DRIVER = regex(
     r"\bdriver(?: version)?(?: is| was)?(?: now)?(?: (?:updated|upgraded|downgraded) to)"
-    r"?[ :=v]{1,4}(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.])",
+    r"?[ :=v]{1,4}(\d{3}\.\d{2,3}(?:\.\d{2})?)(?!\d|\.\d)",
     re.IGNORECASE,
 )
 _AMDGPU = regex(

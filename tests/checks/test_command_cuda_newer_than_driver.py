@@ -20,6 +20,11 @@ def _finding(text: str) -> Finding | None:
     [
         ("$ conda install pytorch pytorch-cuda=12.1 -c pytorch\n", "CUDA 12.1, which needs driver 525"),
         ("$ pip install torch --index-url https://download.pytorch.org/whl/cu118\n", "CUDA 11.8"),
+        (
+            "$ pip install torch===1.7.1 -f https://download.pytorch.org/whl/torch_stable.html\n",
+            "CUDA 10.2, which needs driver 440.33",
+        ),
+        ("$ pip install torch==2.9.1\n", "CUDA 12.8, which needs driver 525"),
     ],
 )
 def test_the_release_and_the_floor_are_named(text: str, said: str) -> None:
@@ -33,8 +38,20 @@ def test_the_release_and_the_floor_are_named(text: str, said: str) -> None:
         "NVIDIA driver version: 550.54.14\n$ conda install pytorch pytorch-cuda=12.1 -c pytorch\n" + FALSE,
         "NVIDIA driver version: 418.67\n$ conda install pytorch pytorch-cuda=12.1 -c pytorch\n",
         "NVIDIA driver version: 418.67\n$ pip install torch\n" + FALSE,
+        "NVIDIA driver version: 418.67\n$ pip install torch==1.4.0\n" + FALSE,
+        "NVIDIA driver version: 418.67\n$ pip install torch==1.7.1+cpu\n" + FALSE,
+        "NVIDIA driver version: 418.67\n$ pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/cpu\n"
+        + FALSE,
         "$ conda install pytorch pytorch-cuda=12.1 -c pytorch\n" + FALSE,
     ],
 )
 def test_a_driver_that_fits_or_is_not_known(text: str) -> None:
     assert _finding(text) is None
+
+
+def test_a_driver_at_the_end_of_a_sentence() -> None:
+    text = (
+        "$ pip install torch===1.3.0\n>>> torch.cuda.is_available()\nFalse\n\nnvidia-smi shows driver version 410.48.\n"
+    )
+    found = _finding(text)
+    assert found is not None and "CUDA 10.1, which needs driver 418.39" in found.message

@@ -64,3 +64,11 @@ def test_unknown_and_not_applicable() -> None:
     both = environment({"ROCR_VISIBLE_DEVICES": "1", "HIP_VISIBLE_DEVICES": "1"})
     assert states(judge(NAME, machine(amd_gpu(), nvidia_gpu(1), environment=both))) == ["not-applicable"]
     assert states(judge(NAME, machine(nvidia_gpu(), environment=both))) == ["not-applicable"]
+
+
+def test_a_variable_of_rocm_alone_is_enough_where_no_gpu_is_known() -> None:
+    both = environment({"ROCR_VISIBLE_DEVICES": "0,3,4,7", "HIP_VISIBLE_DEVICES": "0,3,4,7"}, complete=False)
+    (verdict,) = judge(NAME, machine(gpus_complete=False, environment=both))
+    assert verdict.finding is not None and "4 GPUs are left" in verdict.finding.message
+    alone = environment({"HIP_VISIBLE_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "2"}, complete=False)
+    assert states(judge(NAME, machine(gpus_complete=False, environment=alone))) == ["not-applicable"]

@@ -267,7 +267,16 @@ def test_cuda_drivers() -> None:
     assert update is not None and update.full == "550.54.15"
     branch = lookup.cuda_min_driver("13.4")
     assert branch is not None and branch.branch_only and branch.minor_compat == "580"
-    assert lookup.cuda_min_driver("10.2") is None and lookup.cuda_min_driver("x") is None
+    assert lookup.cuda_min_driver("8.0") is None and lookup.cuda_min_driver("x") is None
+
+
+def test_cuda_before_11_needs_the_driver_of_its_own_release() -> None:
+    assert [lookup.cuda_floor(one) for one in ("10.1", "12.4.1", "8.0")] == ["418.39", "525", None]
+
+
+def test_cuda_of_a_wheel_without_a_label() -> None:
+    found = [lookup.cuda_without_label(one) for one in ("1.3.0", "1.7.1", "2.9.1", "1.10.0", "x")]
+    assert found == ["10.1", "10.2", "12.8", None, None]
 
 
 def test_known_issues_match_all_conditions() -> None:

@@ -12,6 +12,10 @@ _HEADER = "/usr/include/hip/hip_runtime_api.h:512:3: error: unknown type name 'h
 _LNKSTA = "/sys/class/drm/card0/device/current_link_speed:"
 _LOAD = "RuntimeError: HIP error: shared object initialization failed\n"
 _IMAGE = "error: hipModuleLoad returned hipErrorInvalidImage\n"
+_JAX = "RuntimeError: Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'X'\n"
+_REFUSED = "RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!"
+_WARNED = "Warning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas"
+_SYMBOL = "OSError: /work/lib/libextension_rocm61.so: undefined symbol: "
 _NVML = "podman run --device nvidia.com/gpu=all cuda nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n"
 
 
@@ -33,6 +37,18 @@ _NVML = "podman run --device nvidia.com/gpu=all cuda nvidia-smi\nFailed to initi
         (f"ROCm 6.2 on an RX 6600, torch 2.5.1+rocm6.2:\n{_LOAD}", None),
         (f"On a Radeon RX 6600:\n{_IMAGE}", "gpu-arch-not-built"),
         (f"On an MI300X:\n{_IMAGE}", None),
+        ("gfx950 (MI355X):\nRuntimeError: PassManager::run failed\n", "not-environment"),
+        ("gfx1100 (RX 7900 XTX):\nRuntimeError: PassManager::run failed\n", "kernel-lib-arch-unsupported"),
+        (f"{_JAX}jax-cuda12-plugin==0.4.36\n", None),
+        (f"{_JAX}jaxlib==0.4.36\n", "wrong-backend-build"),
+        (f"{_WARNED}\n{_REFUSED}\n", "kernel-lib-arch-unsupported"),
+        (f"{_SYMBOL}_ZNSt3__15ctypeIcE2idE\n", "libc-or-abi-mismatch"),
+        (f"{_SYMBOL}cudnnCreate, version libcudnn.so.8\n", "python-package-mismatch"),
+        (
+            "# Runs on the CPU\n\nThe upscaler uses my CPU instead of the RTX 5090. What can I do?\n",
+            "wrong-backend-build",
+        ),
+        ("# Runs on the CPU\n\nMy game uses my CPU instead of the RTX 5090. What can I do?\n", None),
         (
             "Since I put in the second GPU the first one only runs at x4 and training is half as fast.\n",
             "pcie-link-degraded",

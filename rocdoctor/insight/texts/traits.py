@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.insight.software.torch_stack import backend
-from rocdoctor.insight.texts.pasted import gfx_names, said
+from rocdoctor.insight.texts.pasted import gfx_names, said, training_gfx
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine
@@ -33,6 +33,11 @@ def _rocm_differs(machine: Machine) -> bool:
     return len({numbers(one)[:2] for one in named}) > 1
 
 
+def _is_instinct(machine: Machine) -> bool:
+    targets = training_gfx(machine)
+    return bool(targets) and all(one.startswith(("gfx908", "gfx90a", "gfx94", "gfx950")) for one in targets)
+
+
 TRAITS: Mapping[str, Callable[[Machine], bool]] = {
     "apu": _has_apu,
     "card": _has_card,
@@ -42,6 +47,7 @@ TRAITS: Mapping[str, Callable[[Machine], bool]] = {
     "torch-named": lambda machine: bool(value_or(machine.torch.version, None)),
     "torch-rocm": lambda machine: value_or(backend(machine.torch), "") == "rocm",
     "torch-cuda": lambda machine: value_or(backend(machine.torch), "") == "cuda",
+    "instinct": _is_instinct,
     "rocm-releases-differ": _rocm_differs,
     "two-selections": lambda machine: (
         {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"} <= set(machine.environment.variables)

@@ -268,6 +268,23 @@ def cuda_min_driver(cuda: str) -> CudaDriver | None:
     return CudaDriver(line, row["driver"], floor, row.get("branch_only", False), words(row["s"]))
 
 
+def cuda_floor(cuda: str) -> str | None:
+    """The first driver on which a build for a CUDA version runs: of its major release from 11 on, else of its own."""
+    row = cuda_min_driver(cuda)
+    if row is None:
+        return None
+    return row.minor_compat or (row.full if numbers(cuda) < (11,) else None)
+
+
+def cuda_without_label(torch: str) -> str | None:
+    """The CUDA version of the torch wheel that pip takes where nothing names one; None where it was not read."""
+    release = torch_release(torch)
+    if release is not None and release.pypi_cuda:
+        return release.pypi_cuda
+    rows = load_table("compat")["torch"]["without_label"]
+    return next((str(row["cuda"]) for row in rows if series(torch) in row["series"]), None)
+
+
 def meets(version: str, condition: str) -> bool | None:
     """Whether a version meets ``>=7.13``, ``<6.4`` or ``=10.0``, compared by as many numbers as the condition has."""
     operator = condition.rstrip("0123456789.")
