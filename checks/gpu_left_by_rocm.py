@@ -21,9 +21,9 @@ from rocdoctor.insight.texts.pasted import said, shown, training_gpus
 from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Subjects, check, cite, not_applicable, warning
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import rocm_without
-from rocdoctor.knowledge.messages.told import MENDED, NO_REPORT
+from rocdoctor.knowledge.messages.told import MENDED, NO_REPORT, SOUND
 from rocdoctor.model.evidence import Fact, Known
-from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.facts import Gpu, Machine, Message
 from rocdoctor.model.finding import Selected
 from rocdoctor.model.subject import MACHINE
 
@@ -36,17 +36,21 @@ _TROUBLE = (
     "no-gpu-for-program",
     "runtime-init-failed",
     "opencl-without-device",
-    "people-tell-of-crash",
-    "people-tell-of-failure",
 )
+# The same in words that name no GPU: only where nothing is said to work.
+_WORDS = ("people-tell-of-crash", "people-tell-of-failure")
 _NOT_HERE = (NO_REPORT, MENDED, "prose-is-request", "sign-of-wish", "sign-of-support-question")
 
 
 def when_a_text_tells_of_rocm(machine: Machine) -> Subjects[None]:
     """The machine, when pasted text speaks of ROCm on it and of trouble."""
-    if said(machine, _ROCM) and said(machine, *_TROUBLE) and not said(machine, *_NOT_HERE):
+    if said(machine, _ROCM) and _trouble(machine) and not said(machine, *_NOT_HERE):
         return [Selected(MACHINE, None)]
     return NotApplicable("no trouble of ROCm is told in this evidence")
+
+
+def _trouble(machine: Machine) -> tuple[Message, ...]:
+    return said(machine, *_TROUBLE) or (() if said(machine, SOUND) else said(machine, *_WORDS))
 
 
 @check(when_a_text_tells_of_rocm, cause="gpu-not-supported")
@@ -70,7 +74,7 @@ def gpu_left_by_rocm(machine: Machine) -> Outcome:
     return warning(
         f"{words}: some of ROCm may still run on it, but that something fails has to be expected.",
         evidence=(
-            *shown(said(machine, *_TROUBLE))[:1],
+            *shown(_trouble(machine))[:1],
             cite(gpu.gfx, gpu.gfx.value),
             *([cite(release)] if release else []),
         ),

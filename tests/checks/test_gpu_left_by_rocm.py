@@ -46,6 +46,7 @@ def test_a_gpu_that_amd_left_and_something_that_fails(text: str, words: str) -> 
         # nothing fails
         "My RX 580 runs with ROCm 5.6 and the rebuilt libraries.\n",
         "Which devices does ROCm 6 support? I have an RX 580 and can't find the list.\n",
+        "Our docs said the RX 480 fails with ROCm 5. On one with a patched ROCm 5.4 all tests pass.\n",
         # another program
         "The game does not work on my RX 580.\n",
     ],
