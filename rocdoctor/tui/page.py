@@ -66,7 +66,7 @@ class StateLine(Painted):
         elif self._live and look.asked is not None:
             read = time.localtime(time.time() - (time.monotonic() - look.asked))
             text.append(f" read at {time.strftime('%H:%M:%S', read)}", style="dim not reverse")
-        self.update(text)
+        self.update(text, layout=False)  # one line, whatever it says
 
 
 def waiting_words(waiting: Sequence[str], seconds: float) -> str:
@@ -159,6 +159,8 @@ class Page(KeptFocus):
     ROOMY: ClassVar[Mapping[str, int]] = {}
     # (key, what it does) of keys that the key bar does not show; the help names them.
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    # Whether the key bar is known before a part has the focus: that part brings no key that is shown.
+    OWN_KEYS: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "app.area('overview')", "Overview", show=False),
     ]
@@ -199,7 +201,7 @@ class Page(KeptFocus):
         with Container(id="body"):
             yield from self.body()
         yield Static("", id="too-small", markup=False)
-        footer = KeyLine(show_command_palette=False)
+        footer = KeyLine(own=self.OWN_KEYS, show_command_palette=False)
         footer.compact = self.app.size.width < _USUAL
         yield footer
 

@@ -62,6 +62,7 @@ class BundlePage(Page):
     BundlePage.wide #view { border-left: solid $panel; }
     """
     AUTO_FOCUS = "#questions"
+    OWN_KEYS = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -30,6 +30,7 @@ class TopologyPage(Page):
     AREA = "topology"
     ROOMY: ClassVar[Mapping[str, int]] = {"wide": 120}  # the details stand beside the drawing
     AUTO_FOCUS = ""
+    OWN_KEYS = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "go(1)", "GPU", key_display="↑↓", tooltip="the next GPU or the one before; then scroll"),
         Binding("up,k", "go(-1)", "Previous GPU", show=False),

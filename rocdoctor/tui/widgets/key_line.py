@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.css.query import NoMatches
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
@@ -24,12 +25,29 @@ class KeyLine(Footer):
 
     _made: _Shown | None = None
 
+    def __init__(self, *, own: bool = False, **options: Any) -> None:
+        """``own``: the keys of a new screen are known in its first frame: no part that gets the focus brings others.
+
+        ``options`` are those of a ``Footer``.
+        """
+        super().__init__(**options)
+        self._own = own
+
     def compose(self) -> ComposeResult:
-        """The keys that do something now."""
-        if self._bindings_ready:
+        """The keys that do something now; from the first frame on where they are known in it."""
+        if not self._bindings_ready and not self._own:
+            return
+        try:
             self._made = self._shown()
+        except NoMatches:  # what a key depends on is not there yet: Textual asks again
+            return
+        self._bindings_ready = True
         made = list(super().compose())
-        self._fit([one for one in made if isinstance(one, FooterKey)])
+        keys = [one for one in made if isinstance(one, FooterKey)]
+        for one in keys:  # Textual would make each compact, or not, when it is there already: its styles come anew
+            one.set_reactive(FooterKey.compact, self.compact)
+            one.set_class(self.compact, "-compact", update=False)
+        self._fit(keys)
         yield from made
 
     def on_resize(self) -> None:
