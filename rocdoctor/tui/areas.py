@@ -72,6 +72,9 @@ def read_in(stopped: Callable[[], bool]) -> None:
         if stopped():
             return
         import_module(f"rocdoctor.{name}")
+    from rocdoctor.tui.recommend.plan_form_values import models
+
+    models()
 
 
 def load(module: str) -> Screen[None]:

@@ -62,7 +62,7 @@ class ChoiceField(Static, can_focus=True):
         self.post_message(self.Changed(self))
 
     def _draw(self) -> None:
-        self.update(Text(f"< {self.value or self._empty} >", no_wrap=True))
+        self.update(Text(f"< {self.value or self._empty} >", no_wrap=True), layout=False)  # a line of a given width
 
     def action_step(self, by: int) -> None:
         """The value before or after; behind the last comes the first."""

@@ -15,7 +15,8 @@ from textual.widgets import Input, Static
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.recommend.choice import ChoiceField
 from rocdoctor.tui.recommend.drawing import model_row
-from rocdoctor.tui.recommend.plan_form_values import FRAMEWORKS, GOALS, METHODS, Form
+from rocdoctor.tui.recommend.plan_form_values import FRAMEWORKS, GOALS, METHODS, Form, known_models
+from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.widgets.rows import Rows
 
 _HINTS = {
@@ -41,8 +42,8 @@ class PlanForm(Container):
     PlanForm #values Input, PlanForm #search-line Input { height: 1; border: none; padding: 0; width: 1fr;
         background: $boost; }
     PlanForm #values Input:focus, PlanForm #search-line Input:focus { background: $accent 30%; text-style: underline; }
-    PlanForm Choice { width: 1fr; height: 1; }
-    PlanForm Choice:focus { text-style: reverse; }
+    PlanForm ChoiceField { width: 1fr; height: 1; }
+    PlanForm ChoiceField:focus { text-style: reverse; }
     PlanForm #model { width: 1fr; height: 1; }
     PlanForm #search-line { height: 1; }
     PlanForm #search-label { width: 9; padding: 0 1; }
@@ -71,12 +72,18 @@ class PlanForm(Container):
                 yield Static("\n".join(label for label, _ in fields), id="labels", markup=False)
                 with Vertical(id="values"):
                     yield from (field for _, field in fields)
-            yield Static("", id="hint", markup=False)
+            yield Painted(Text(), id="hint", markup=False)
         with Vertical(id="model-box"):
             with Horizontal(id="search-line"):
                 yield Static("search", id="search-label")
                 yield Input(id="search", placeholder="key /")
             yield Rows(id="models")
+
+    def on_mount(self) -> None:
+        """The list is there in the first frame, where it was read in meanwhile."""
+        known = known_models()
+        if known:
+            self.set_models(known)
 
     @property
     def knows_models(self) -> bool:
@@ -109,7 +116,8 @@ class PlanForm(Container):
 
     def _choose(self, model: str) -> None:
         self.model = model
-        self.query_one("#model", Static).update(Text(one_line(model), no_wrap=True, overflow="ellipsis"))
+        name = Text(one_line(model), no_wrap=True, overflow="ellipsis")
+        self.query_one("#model", Static).update(name, layout=False)
 
     def _find(self) -> None:
         typed = self.query_one("#search", Input).value.strip()
@@ -147,7 +155,7 @@ class PlanForm(Container):
         else:
             self.post_message(self.Submitted())
 
-    def on_choice_changed(self, event: ChoiceField.Changed) -> None:
+    def on_choice_field_changed(self, event: ChoiceField.Changed) -> None:
         """Tell of a change, and what the value means."""
         event.stop()
         self._hint()
@@ -182,7 +190,7 @@ class PlanForm(Container):
             words = f"{at.value or 'any'}: {at.meaning}. Left and right choose."
         elif at is not None:
             words = _HINTS.get(at.id or "", "")
-        self.query_one("#hint", Static).update(words)
+        self.query_one("#hint", Painted).update(Text(words))
 
 
 def _fields() -> list[tuple[str, Widget]]:

@@ -132,6 +132,11 @@ def models() -> tuple[tuple[str, float], ...]:
     return tuple((name, parameters(read_model(name, []))) for name in presets())
 
 
+def known_models() -> tuple[tuple[str, float], ...]:
+    """The models where they were read before, else none: nobody waits for them."""
+    return models() if models.cache_info().currsize else ()
+
+
 def beginning(machine: Machine, seen: Seen) -> tuple[Form, Recommendation | None]:
     """A form to begin with on this machine, and its plan: the first of some usual workloads that surely fits."""
     form = Form()

@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from rocdoctor.host.base import Host
 from rocdoctor.judging.gpu_standing import Unfit
@@ -23,6 +23,7 @@ from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
 from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.widgets.rows import Rows
 from rocdoctor.tui.write_files import FOLDER
 
@@ -62,15 +63,17 @@ class RecommendPage(Page):
     CSS = """
     RecommendPage #form-box { width: 1fr; }
     RecommendPage PlanForm { height: 1fr; }
-    RecommendPage #state { height: auto; max-height: 5; padding: 0 1; background: $panel; }
+    RecommendPage #state { height: auto; min-height: 3; max-height: 5; padding: 0 1; background: $panel; }
     RecommendPage #plan-box, RecommendPage #files-box { width: 1fr; }
     RecommendPage #plan { height: auto; padding: 0 1; }
     RecommendPage.wide #form-box { width: 50; border-right: solid $accent; }
     RecommendPage.wide PlanForm { layout: vertical; }
+    RecommendPage.wide #state { min-height: 5; }
     RecommendPage.wide #fields { width: 100%; height: 13; }
     RecommendPage.wide #model-box { width: 100%; height: 1fr; border-left: none; border-top: solid $panel; }
     """
     AUTO_FOCUS = "#models"
+    OWN_KEYS = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +91,7 @@ class RecommendPage(Page):
         with Horizontal():
             with Vertical(id="form-box"):
                 yield PlanForm()
-                yield Static("", id="state", markup=False)
+                yield Painted(Text(), id="state", markup=False)
             with VerticalScroll(id="plan-box"):
                 yield FlowText(id="plan")
             yield PlanFiles(id="files-box")
@@ -136,8 +139,12 @@ class RecommendPage(Page):
         before = self._form.form()
 
         def work(task: Background[Any]) -> tuple[Form, Recommendation | None]:
-            task.tell(self._form.set_models, models())
-            return beginning(machine, counter(task, self._say, "looking for a workload that fits this machine"))
+            known = models()
+            if not self._form.knows_models:
+                task.tell(self._form.set_models, known)
+            return beginning(
+                machine, counter(task, self._say_progress, "looking for a workload that fits this machine")
+            )
 
         def done(result: tuple[Form, Recommendation | None]) -> None:
             form, answer = result
@@ -159,7 +166,11 @@ class RecommendPage(Page):
         self._say(one_line(str(error)) or type(error).__name__)
 
     def _say(self, words: str) -> None:
-        self.query_one("#state", Static).update(Text(words))
+        self.query_one("#state", Painted).update(Text(words))
+
+    def _say_progress(self, words: str) -> None:
+        """Words that the least height has room for: the form stays where it is."""
+        self.query_one("#state", Painted).update(Text(words), layout=False)
 
     def on_plan_form_changed(self) -> None:
         """What runs is no longer wanted; nothing starts before Enter."""
@@ -208,7 +219,7 @@ class RecommendPage(Page):
         machine = self._machine
 
         def work(task: Background[Any]) -> Recommendation:
-            return plan(form, machine, counter(task, self._say, "comparing configurations"))
+            return plan(form, machine, counter(task, self._say_progress, "comparing configurations"))
 
         asked_at = self.focused
 

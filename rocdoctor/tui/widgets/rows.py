@@ -75,6 +75,8 @@ class Rows(ScrollView, can_focus=True):
         """Show other rows; the cursor goes to ``cursor``, or to the nearest row that there is."""
         self.count, self._draw, self.tall = count, draw, tall
         self._measure()
+        if self.is_attached and not self.size and count * tall > self.app.size.height:
+            self.show_vertical_scrollbar = self.vertical_scrollbar.display = True  # there in the first layout
         wanted = max(0, min(cursor, count - 1))
         if wanted == self.cursor:
             self._seen()

@@ -428,3 +428,36 @@ def test_a_machine_that_has_not_answered_can_be_described() -> None:
     with pytest.raises(UsageError, match="has not answered yet"):
         plan_form_values.plan(Form(), None, _never)
     assert plan_form_values.plan(Form(gpus="8xMI300X"), None, _never).plan is not None
+
+
+def test_a_choice_that_changes_is_a_change_of_the_form() -> None:
+    async def choose(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str, str, int]:
+        page = await _open(app, pilot)
+        method = page.query_one("#method", ChoiceField)
+        method.focus()
+        await pilot.press("right")
+        await seen(pilot)
+        style = method.rich_style
+        hint = str(page.query_one("#hint", Static).render())
+        return _state(page), hint, "reverse" if style.reverse else "plain", method.outer_size.height
+
+    state, hint, style, height = driven(fixture_host("mi300x-8gpu"), choose)
+    assert state == "The form has changed: Enter makes the new plan."
+    assert hint == "lora: small adapters on frozen weights. Left and right choose."
+    assert (style, height) == ("reverse", 1)
+
+
+def test_models_that_were_read_in_are_there_in_the_first_frame() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, int, int]:
+        await until(pilot, lambda: plan_form_values.known_models())
+        page = RecommendPage()
+        page._start = lambda work, done: None  # type: ignore[method-assign]
+        await app.push_screen(page)
+        form = page.query_one(PlanForm)
+        at = form.query_one("#models", Rows).cursor
+        return form._hits[at][0], len(form._hits), page.query_one("#state").outer_size.height
+
+    model, count, height = driven(fixture_host("mi300x-8gpu"), look)
+    assert model == Form().model
+    assert count == len(plan_form_values.models())
+    assert height == 3
