@@ -39,6 +39,14 @@ class Drawing:
         """The first line that tells of a GPU."""
         return self.gpus.index(gpu) if gpu in self.gpus else None
 
+    def gpu_at(self, line: int, words: Sequence[str]) -> int | None:
+        """The GPU that a line tells of; of boxes beside each other the one that has these words in it."""
+        for gpu, (left, top, wide, tall) in self.spots.items():
+            inside = self.lines[line].plain[left : left + wide].lower() if top <= line < top + tall else ""
+            if words and all(one in inside for one in words):
+                return gpu
+        return self.gpus[line]
+
 
 def topology_in_boxes(machine: Machine, verdicts: Sequence[Verdict], width: int, selected: int | None) -> Drawing:
     """The same as boxes, without the words on how to read a tree; the selected GPU has a heavy frame."""

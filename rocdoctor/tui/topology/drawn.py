@@ -40,6 +40,7 @@ class Drawn(ScrollView, can_focus=False):
         self._selected: int | None = None
         self._strips: dict[int, Strip] = {}
         self._spots: Mapping[int, Spot] = {}
+        self._pointed: tuple[int, Sequence[str]] = (-1, ())
 
     @property
     def room(self) -> int:
@@ -51,6 +52,7 @@ class Drawn(ScrollView, can_focus=False):
     ) -> None:
         """Show other lines; how far they are scrolled stays. ``spots``: places of parts that share lines."""
         self._lines, self._parts, self._spots = lines, parts, spots or {}
+        self._pointed = (-1, ())
         self._strips.clear()
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
         self.refresh()
@@ -74,6 +76,14 @@ class Drawn(ScrollView, can_focus=False):
             x, y, wide, tall = self._spots[part]
             self.scroll_to_region(Region(0, y, x + wide, tall), animate=False, force=True)
 
+    def point(self, at: int, words: Sequence[str]) -> None:
+        """Bring a line into sight, its words of these reversed until other lines are shown."""
+        before, self._pointed = self._pointed[0], (at, words)
+        for one in (before, at):
+            self._strips.pop(one, None)
+        self.refresh()
+        self.scroll_to_region(Region(0, max(0, at - _ABOVE), 1, 2 * _ABOVE + 1), animate=False, force=True)
+
     def in_sight(self, part: int | None) -> bool:
         """Whether the first line of a part is on the screen."""
         if part not in self._parts:
@@ -92,12 +102,16 @@ class Drawn(ScrollView, can_focus=False):
         return strip.adjust_cell_length(width).apply_style(self.rich_style)
 
     def _marked(self, at: int) -> Text:
+        line = self._lines[at]
+        if at == self._pointed[0]:
+            line = line.copy()
+            line.highlight_words(self._pointed[1], "reverse", case_sensitive=False)
         if not self.MARKED:
-            return self._lines[at]
+            return line
         part = self._parts[at]
         if part is not None and part == self._selected and self._parts.index(part) == at:
             return Text(no_wrap=True, end="").append(_MARK + self._lines[at].plain, style="bold reverse")
-        return Text(_NO_MARK, no_wrap=True, end="").append_text(self._lines[at])
+        return Text(_NO_MARK, no_wrap=True, end="").append_text(line)
 
     def on_resize(self) -> None:
         """Say so: lines are made for a width."""

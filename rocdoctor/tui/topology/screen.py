@@ -17,6 +17,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.topology.drawn import Drawn, DrawnPane
+from rocdoctor.tui.widgets.options import ask_words
 
 if TYPE_CHECKING:
     from rocdoctor.tui.topology.drawing import Drawing
@@ -40,6 +41,7 @@ class TopologyPage(Page):
         Binding("m", "links", "Links", tooltip="to the links between GPUs"),
         Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
         Binding("enter", "findings", "Findings", tooltip="the findings of the GPU, or all"),
+        Binding("slash", "search", "Search", key_display="/", tooltip="go to the next line with some words"),
         Binding("pagedown,space", "page(1)", "Page down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("home", "end(-1)", "Top", show=False),
@@ -75,6 +77,8 @@ class TopologyPage(Page):
         self._fresh = True  # other evidence is to be drawn: from its top, or from a GPU with a fault
         self._boxed: bool | None = None  # None: boxes where there is room for all of them; what is shown first stays
         self._early = 0  # steps that were asked for before there was a drawing
+        self._sought = ""
+        self._found = -1  # the line that the last search found
 
     def body(self) -> ComposeResult:
         """Two panes."""
@@ -112,7 +116,7 @@ class TopologyPage(Page):
         """Keys of GPUs where there are some."""
         known = self.look.diagnosis or self._diagnosis  # of the app: the first key bar is the right one
         gpus = len(known.machine.gpus) if known is not None else 0
-        least = {"go": 1, "details": 1, "view": 1, "links": 2}.get(action, 0)
+        least = {"go": 1, "details": 1, "view": 1, "search": 1, "links": 2}.get(action, 0)
         return gpus == 0 if action == "scroll" else gpus >= least
 
     async def action_findings(self) -> None:
@@ -174,7 +178,7 @@ class TopologyPage(Page):
                 self._boxed = self.has_class("wide") and len(drawn.lines) <= pane.size.height
         if drawn is None or not self._boxed:
             drawn = topology(machine, diagnosis.verdicts, pane.room)
-        self._drawing = drawn
+        self._drawing, self._found = drawn, -1
         pane.put(drawn.lines, drawn.gpus, drawn.spots)
 
     def action_view(self) -> None:
@@ -255,6 +259,28 @@ class TopologyPage(Page):
         """To the links between GPUs."""
         if self._drawing is not None:
             self.query_one("#drawing", Drawn).scroll_to(y=self._drawing.links, animate=False)
+
+    def action_search(self) -> None:
+        """Ask for words, and go to the next line of the drawing that has them."""
+        ask_words(self.app, self._sought, self._find, "line")
+
+    def _find(self, words: str) -> bool:
+        """Go to the next line after the one that was found last, else to the first; whether there is one."""
+        again, self._sought = words == self._sought, words
+        drawing, wanted = self._drawing, words.lower().split()
+        if drawing is None:
+            return False
+        first = self._found if again and self._found >= 0 else -1
+        order = (*range(first + 1, len(drawing.lines)), *range(first + 1))
+        for at in order:
+            if all(one in drawing.lines[at].plain.lower() for one in wanted):
+                gpu = drawing.gpu_at(at, wanted)
+                if gpu is not None and gpu != self._gpu:
+                    self._select(gpu)
+                self._found = at
+                self.query_one("#drawing", Drawn).point(at, words.split())
+                return True
+        return False
 
     def action_details(self) -> None:
         """Give the whole room to the drawing, or not."""

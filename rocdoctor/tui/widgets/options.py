@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.events import Click
 from textual.widgets import OptionList
@@ -44,6 +46,16 @@ class RowOptions(Options):
                 self.highlighted = clicked
 
 
+def ask_words(app: App[Any], before: str, find: Callable[[str], bool], unit: str = "row") -> None:
+    """Ask for words, those of last time standing there; ``find`` goes to them, and says whether there are some."""
+
+    def answered(words: str | None) -> None:
+        if words is not None and not find(words):
+            app.notify(f"no {unit} has '{words}'", markup=False)
+
+    app.push_screen(Ask("search", before, f"Words of a {unit}; the next one that has all of them.", "Go"), answered)
+
+
 class SearchedOptions(Options):
     """A list with a search: ``/`` asks for words and goes to the next row that has all of them."""
 
@@ -55,15 +67,11 @@ class SearchedOptions(Options):
     def action_find(self) -> None:
         """Ask for the words; those of last time stand there."""
 
-        def answered(words: str | None) -> None:
-            if words is not None:
-                self.words = words
-                if not self.find(words):
-                    self.notify(f"no row has '{words}'", markup=False)
+        def find(words: str) -> bool:
+            self.words = words
+            return self.find(words)
 
-        self.app.push_screen(
-            Ask("search", self.words, "Words of a row; the next one that has all of them.", "Go"), answered
-        )
+        ask_words(self.app, self.words, find)
 
     def find(self, words: str) -> bool:
         """Highlight the next row that has the words, from the top again after the last; whether there is one."""

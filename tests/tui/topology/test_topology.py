@@ -7,8 +7,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+from rich.segment import Segment
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
@@ -208,3 +211,61 @@ def test_other_evidence_that_was_opened_elsewhere_starts_anew_and_each_state_is_
         assert "0000:0a:00.0" not in shown(app) and "0000:1b:00.0" not in shown(app)
 
     on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+# -- search
+
+
+@pytest.mark.parametrize("size", [(60, 20), *SIZES])
+def test_a_search_goes_from_line_to_line_and_selects_the_gpu_that_it_finds(size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        async def search(words: str) -> None:
+            await pilot.press("slash")
+            app.screen.query_one(Input).value = words
+            await pilot.press("enter")
+            await seen(pilot)
+
+        await search("8a:00.0")  # of the fifth GPU
+        assert page(app)._gpu == 4
+        assert "0000:8a:00.0" in shown(app)
+        at = page(app)._found
+        await search("gpu")  # other words: from the top
+        assert page(app)._found <= at
+        first = page(app)._found
+        await pilot.press("slash", "enter")  # the same words stand there: the next line
+        await seen(pilot)
+        assert page(app)._found > first
+        await search("MLX5_3 0000")  # a network card, whatever the case
+        found = page(app)._drawing.lines[page(app)._found].plain  # type: ignore[union-attr]
+        assert "mlx5_3" in found
+        assert "mlx5_3" in shown(app)
+        reversed_ = "".join(one.text for one in _pointed(app) if one.style is not None and one.style.reverse)
+        assert reversed_ == "mlx5_30000"
+        before = page(app)._found
+        await search("nothing of this kind")
+        assert page(app)._found == before
+        assert any("no line has 'nothing of this kind'" in str(one.message) for one in app._notifications)
+
+    on_topology(fixture_host("mi300x-8gpu"), look, size)
+
+
+def _pointed(app: RocdoctorApp) -> list[Segment]:
+    pane = page(app).query_one("#drawing", Drawn)
+    return list(pane.render_line(page(app)._found - round(pane.scroll_y)))
+
+
+def test_a_search_in_boxes_selects_the_box_that_has_the_words() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> list[int | None]:
+        drawing = page(app)._drawing
+        assert drawing is not None
+        assert drawing.spots
+        known = page(app)._diagnosis
+        assert known is not None
+        found: list[int | None] = []
+        for gpu in known.machine.gpus:
+            assert page(app)._find(f"{value_or(gpu.bdf, '')[5:]} GPU")
+            found.append(page(app)._gpu)
+        await seen(pilot)
+        return found
+
+    assert on_topology(fixture_host("mi300x-8gpu"), look, (200, 60), tree=False) == [*range(8)]
