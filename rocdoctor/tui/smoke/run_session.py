@@ -6,8 +6,9 @@ Without Textual. ``perform`` runs in a thread; ``heard`` and ``ended`` are calle
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Literal, Protocol
 
 from rocdoctor.host.base import Answer, Host
@@ -23,6 +24,8 @@ from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S
 Told = Callable[[str, str, int, str], None]
 State = Literal["running", "ending", "done", "cancelled", "failed"]
 FIGURES = "figures-"
+_RAN = ("pass", "fail")  # what ran to its end: its seconds tell of another time
+_LEAST_MEASURED = 5  # modes, before their median counts for one that was never measured
 
 
 class Runner(Protocol):
@@ -71,7 +74,7 @@ class SmokeSession:
     """A run from its begin to its end. ``modes``: those of one set of ranks.
 
     ``passes``: the modes that were begun, for one set of ranks after another; ``current`` the one that runs.
-    ``clock``: when it ended, as time of day.
+    ``clock``: when it ended, as time of day. ``usual``: seconds that modes took before on this machine (``usual_s``).
     """
 
     request: Request
@@ -84,6 +87,9 @@ class SmokeSession:
     problem: str = ""
     runs: tuple[SmokeRun, ...] = ()
     clock: str = ""
+    usual: Mapping[str, float] = field(default_factory=dict)
+    _took: dict[str, list[float]] = field(default_factory=dict)
+    _mode_began: float = 0.0
     _began: float = 0.0
     _ended: float | None = None
 
@@ -105,6 +111,28 @@ class SmokeSession:
         """Modes of the current set of ranks that have a verdict."""
         return sum(bool(one.state) for one in self.passes[-1].values()) if self.passes else 0
 
+    @property
+    def left_s(self) -> float | None:
+        """About how long the current set of ranks still takes; None where nothing tells.
+
+        Each mode that is left counts with what it took before, a new one with the median of the modes of this run.
+        """
+        if self.state != "running" or not self.passes or not self.current or self.current.startswith(FIGURES):
+            return None
+        known = {**self.usual, **{mode: median(seconds) for mode, seconds in self._took.items()}}
+        measured = [seconds for each in self._took.values() for seconds in each]
+        new = median(measured) if len(measured) >= _LEAST_MEASURED else None
+        left = 0.0
+        for mode in self.modes:
+            one = self.passes[-1].get(mode)
+            seconds = known.get(mode, new)
+            if one is not None and one.state:
+                continue
+            if seconds is None:
+                return None
+            left += max(0.0, seconds - (self.now() - self._mode_began)) if mode == self.current else seconds
+        return left
+
     def perform(self, tell: Callable[..., object]) -> Answer:
         """Run it, in a thread; ``tell`` brings each event to where ``heard`` may be called."""
 
@@ -116,7 +144,7 @@ class SmokeSession:
     def heard(self, what: str, mode: str, rank: int, state: str) -> None:
         """An event: a mode begins, a rank has answered, a mode has a verdict."""
         if what == "mode":
-            self.current = mode
+            self.current, self._mode_began = mode, self.now()
             if mode.startswith(FIGURES):
                 return
             if not self.passes or mode in self.passes[-1]:
@@ -130,6 +158,8 @@ class SmokeSession:
             one.ranks[rank] = state
         elif what == "done":
             one.state = state
+            if state in _RAN:
+                self._took.setdefault(mode, []).append(self.now() - self._mode_began)
 
     def cancel(self) -> None:
         """End it; ``ended`` follows when all of it has ended."""
@@ -157,6 +187,16 @@ class SmokeSession:
         self._ended = self.now()
         self.current = ""
         self.state, self.problem = "failed", f"{type(error).__name__}: {error}"
+
+
+def usual_s(runs: Iterable[SmokeRun]) -> dict[str, float]:
+    """The median of the seconds that each mode took in these runs, as far as it ran to its end."""
+    took: dict[str, list[float]] = {}
+    for run in runs:
+        for one in run.modes:
+            if one.state in _RAN:
+                took.setdefault(one.mode, []).append(one.wall_s)
+    return {mode: median(seconds) for mode, seconds in took.items()}
 
 
 def beside_peaks(

@@ -82,7 +82,16 @@ def _going_on(session: SmokeSession, deadline: str) -> Text:
         text.append(f"Measuring {one_line(session.current.removeprefix(FIGURES))}, {seconds}", style="bold")
     else:
         which = f", set {len(session.passes)} of ranks" if len(session.passes) > 1 else ""
-        done = f"{session.done} of {len(session.modes)} modes done{which}, {seconds}"
+        done = f"{session.done} of {len(session.modes)} modes done{which}, {seconds}{_left(session.left_s)}"
         text.append(f"Running {one_line(session.current)}: {done}", style="bold")
     text.append(f". Deadline of a mode: {deadline}. x ends it; other screens may be opened meanwhile.")
     return text
+
+
+def _left(seconds: float | None) -> str:
+    """About how long these ranks still take (others may follow them); nothing where nothing tells."""
+    if seconds is None:
+        return ""
+    rounded = max(5, 5 * round(seconds / 5))
+    words = f"{rounded} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    return f", about {words} left for these ranks"

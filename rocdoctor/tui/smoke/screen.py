@@ -36,6 +36,7 @@ from rocdoctor.tui.smoke.run_session import (
     deadline_words,
     same_machine,
     trouble,
+    usual_s,
 )
 from rocdoctor.tui.smoke.run_words import form_text, state_text
 from rocdoctor.tui.widgets.flow import FlowText
@@ -181,7 +182,9 @@ class SmokePage(Page):
         if self._host is None or not self._choice.modes:
             return
         host = self._host
-        session = SmokeSession(self._choice.request, self.runner(host), self._choice.wanted)
+        diagnosis = self.look.diagnosis
+        usual = usual_s(diagnosis.machine.smoke) if diagnosis is not None else {}
+        session = SmokeSession(self._choice.request, self.runner(host), self._choice.wanted, usual=usual)
         self._session, self._follows = session, True
 
         def failed(error: Exception) -> None:

@@ -12,9 +12,10 @@ from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.train.smoke.run.request import Request
 from rocdoctor.train.smoke.worker.mode import Mode
 from rocdoctor.tui.smoke.run_choice import RunChoice
-from rocdoctor.tui.smoke.run_session import SmokeSession, beside_peaks, deadline_words, trouble
+from rocdoctor.tui.smoke.run_session import SmokeSession, beside_peaks, deadline_words, trouble, usual_s
+from rocdoctor.tui.smoke.run_words import state_text
 from tests.kit import amd_gpu, k, machine
-from tests.tui.smoke.smoke_kit import ScriptedRunner, cpu_run, passed
+from tests.tui.smoke.smoke_kit import ScriptedRunner, cpu_run, passed, skipped
 
 
 def nothing(context: object) -> None:
@@ -128,3 +129,57 @@ def test_figures_stand_beside_what_the_machine_could_reach() -> None:
     assert beside_peaks((run,), None) == ((run,), ())
     plain = cpu_run(passed("a"))
     assert beside_peaks((plain,), machine()) == ((plain,), ())
+
+
+def _said(one: SmokeSession) -> str:
+    return state_text(one, True, None, False, "120 s", False).plain
+
+
+def test_the_time_left_comes_from_what_was_measured_and_from_nothing_else() -> None:
+    now = [0.0]
+    names = tuple("abcdefgh")
+    one = SmokeSession(Request(), ScriptedRunner(), names, lambda: now[0])
+
+    def ran(mode: str, seconds: float, state: str = "pass") -> None:
+        one.heard("mode", mode, -1, "")
+        now[0] += seconds
+        one.heard("done", mode, -1, state)
+
+    assert one.left_s is None
+    ran("a", 500.0, "crashed")  # how long it takes to crash, or to be left out, tells nothing of others
+    ran("b", 20.0, "not-applicable")
+    for mode, seconds in (("c", 10.0), ("d", 30.0), ("e", 12.0), ("f", 14.0)):
+        ran(mode, seconds)
+    one.heard("mode", "g", -1, "")
+    assert one.left_s is None, "four that were measured tell too little of a fifth"
+    assert " left" not in _said(one)
+    now[0] += 16.0
+    one.heard("done", "g", -1, "fail")
+    one.heard("mode", "h", -1, "")
+    assert one.left_s == 14.0  # the median of 10, 12, 14, 16 and 30
+    now[0] += 10.0
+    assert one.left_s == 4.0
+    assert "6 of 8 modes done" not in _said(one)
+    assert "7 of 8 modes done, 612 s, about 5 s left for these ranks." in _said(one)
+    now[0] += 60.0
+    assert one.left_s == 0.0, "it takes longer than most; never less than nothing"
+    one.heard("done", "h", -1, "pass")
+    one.heard("mode", "a", -1, "")  # the same modes on other ranks: each counts with its own
+    assert one.left_s == 15.0 + 15.0 + 10.0 + 30.0 + 12.0 + 14.0 + 16.0 + 70.0
+    assert "about 3 min left" in _said(one)
+    one.heard("mode", "figures-copy", -1, "")
+    assert one.left_s is None
+    one.cancel()
+    assert one.left_s is None
+
+
+def test_what_an_earlier_run_measured_counts_from_the_beginning() -> None:
+    runs = [
+        cpu_run(replace(passed("a"), wall_s=4.0), replace(passed("b"), wall_s=30.0)),
+        cpu_run(replace(passed("a"), wall_s=6.0), replace(skipped("b"), wall_s=0.1)),
+    ]
+    assert usual_s(runs) == {"a": 5.0, "b": 30.0}
+    one = SmokeSession(Request(), ScriptedRunner(), ("a", "b"), lambda: 0.0, usual=usual_s(runs))
+    one.heard("mode", "a", -1, "")
+    assert one.left_s == 35.0
+    assert "about 35 s left for these ranks" in _said(one)
