@@ -18,6 +18,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.knowledge.kept_code import use_more_kept_code
 from rocdoctor.model.printable import one_line
+from rocdoctor.tui.alarmed import AlarmedSession
 from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.changed_cells import ShownCells, changed_only, erases_in_colour
@@ -26,7 +27,6 @@ from rocdoctor.tui.kept_rules import KeptRules
 from rocdoctor.tui.live import EVERY_S
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.session import Session
 from rocdoctor.tui.style import ON_DARK, ON_LIGHT, named_colours
 from rocdoctor.tui.terminal_background import LIGHT, follow
 
@@ -56,7 +56,7 @@ def _copied(what: str, program: str) -> str:
     return f"copied {what} ({program})" if program else sent
 
 
-class RocdoctorApp(Session):
+class RocdoctorApp(AlarmedSession):
     """The session of a person: what is open, what was open before, and the screens over it."""
 
     TITLE = "rocdoctor"

@@ -34,7 +34,7 @@ ACTIONS: Mapping[str, str] = {
     "commands": "command_palette",
     "quit": "quit",
 }
-_KNOWN = ("theme", "rate", "start", "keys")
+_KNOWN = ("theme", "rate", "start", "bell", "keys")
 _KEY = regex(r"[A-Za-z]|f(?:[1-9]|1[0-2])|(?:ctrl|alt)\+[a-z0-9]")
 # Those of everywhere; and what a terminal sends for Tab, Enter, Backspace and signals.
 _TAKEN = (
@@ -54,6 +54,7 @@ class Config:
     start: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    bell: bool = False  # of the terminal, where a value reaches its limit
 
 
 def config_file() -> Path:
@@ -133,6 +134,7 @@ def read_config(text: str, name: str) -> Config:
         rates = ", ".join(f"{one:g}" for one in RATES_S)
         problems.append(f"{name}:{rate.line}: rate {_shown(rate)} is not one of {rates} (seconds)")
         rate_s = None
+    bell = one_of("bell", ("true", "false"))
     start = one_of("start", [area.module for area in AREAS])
     keys: dict[str, str] = {}
     named = tree.mapping.get("keys")
@@ -154,6 +156,7 @@ def read_config(text: str, name: str) -> Config:
         start,
         keys,
         tuple(problems),
+        bell == "true",
     )
 
 

@@ -22,7 +22,7 @@ from rocdoctor.tui.areas import AREAS, KEYS, Area
 from rocdoctor.tui.kept_focus import KeptFocus
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
-from rocdoctor.tui.style import RISK
+from rocdoctor.tui.style import RISK, WRONG
 from rocdoctor.tui.widgets.key_line import KeyLine
 from rocdoctor.tui.widgets.painted import Painted
 
@@ -37,12 +37,13 @@ class StateLine(Painted):
         """``options`` are those of a ``Static`` (id, classes)."""
         super().__init__(**options)
         self._origin, self._look, self._live = "", Look(), False
+        self._alarm = ""
         self._waits = 0.0  # since when it waits for programs (monotonic); 0 for not
         self._second: Timer | None = None
 
-    def say(self, origin: str, look: Look, live: bool) -> None:
-        """Show the state; while programs are waited for it counts the seconds."""
-        self._origin, self._look, self._live = origin, look, live
+    def say(self, origin: str, look: Look, live: bool, alarm: str = "") -> None:
+        """Show the state; while programs are waited for it counts the seconds. ``alarm`` stands before all else."""
+        self._origin, self._look, self._live, self._alarm = origin, look, live, alarm
         waits = bool(look.waiting) and look.phase == "asking"
         self._waits = (self._waits or time.monotonic()) if waits else 0.0
         if waits and self._second is None:
@@ -58,6 +59,8 @@ class StateLine(Painted):
         if self._waits:
             words = waiting_words(look.waiting, time.monotonic() - self._waits)
         text = Text(" rocdoctor ", style="reverse", no_wrap=True, overflow="ellipsis")
+        if self._alarm:
+            text.append(f" ! {self._alarm} ", style=f"{WRONG} not reverse")
         text.append(f" {one_line(self._origin)} ", style="bold not reverse")
         if look.renewing:
             words = f"asking again; {words}" if look.waiting else "asking again"
@@ -226,6 +229,8 @@ class Page(KeptFocus):
         await asyncio.sleep(0)  # Textual styles the screen next, for up to 40 ms: keys first
         if self._stale:
             self.call_after_refresh(self._catch_up)
+        else:  # a limit may have been reached while this screen was not seen
+            self.tell_state()
 
     def on_screen_suspend(self) -> None:
         """Meanwhile the theme may become another one."""
@@ -275,8 +280,7 @@ class Page(KeptFocus):
 
     def _update(self) -> None:
         self._stale = False
-        host = self.rocdoctor.host
-        self.query_one(StateLine).say(host.origin, self.look, host.kind == "live")
+        self.tell_state()
         bar = self.query_one(AreaBar)
         if bar.unseen != self.rocdoctor.unseen:
             bar.unseen = self.rocdoctor.unseen
@@ -285,6 +289,11 @@ class Page(KeptFocus):
         self.show(self.look)
         if self.has_class("small"):
             self.adapt()
+
+    def tell_state(self) -> None:
+        """The line on top."""
+        host = self.rocdoctor.host
+        self.query_one(StateLine).say(host.origin, self.look, host.kind == "live", self.rocdoctor.alarm)
 
     def _headline(self) -> list[str]:
         """What a terminal of any size has room for: what is wrong, and what to do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -14,6 +15,7 @@ from rocdoctor.tui.look import Look
 from rocdoctor.tui.typed_ahead import TypedAhead
 
 if TYPE_CHECKING:
+    from rocdoctor.model.facts import Gpu
     from rocdoctor.model.subject import Subject
     from rocdoctor.tui.changes import SeenChange
 
@@ -37,6 +39,8 @@ class Session(TypedAhead):
     """When that first look was done, in seconds since 1970."""
     unseen: int
     """Findings that appeared since the screen of findings was seen."""
+    alarm: str = ""
+    """What has reached its limit on this machine, and since when; "" for nothing."""
     drawn: bool
     """The first frame is on the terminal, in the colours of the theme."""
 
@@ -46,6 +50,10 @@ class Session(TypedAhead):
 
     def with_smoke(self, answer: Answer) -> None:
         """Judge the machine again together with the results of smoke tests."""
+        raise NotImplementedError
+
+    def saw_values(self, gpus: Iterable[Gpu]) -> None:
+        """Take the values of one look at all GPUs of this machine: some may have reached a limit."""
         raise NotImplementedError
 
     def again_host(self) -> Host | None:

@@ -24,6 +24,7 @@ from tests.tui.kit import fixture_host, until
 GOOD = """
 theme = "nord"
 rate = 5
+bell = true
 start = "thermals"
 [keys]
 again = ["ctrl+r", "f5"]
@@ -34,6 +35,7 @@ setup = "alt+s"
 def test_all_of_a_good_file_counts() -> None:
     liked = read_config(GOOD, "c.toml")
     assert (liked.theme, liked.rate_s, liked.start, liked.problems) == ("nord", 5.0, "thermals", ())
+    assert liked.bell and not read_config("", "c.toml").bell
     assert liked.keys == {"ctrl+r": "again", "f5": "again", "alt+s": "setup"}
     assert read_config("", "c.toml").problems == ()
 

@@ -207,6 +207,10 @@ class ThermalsPage(Page):
         self._history.add(sample)
         if self.is_current:
             self._draw()
+        before = self.rocdoctor.alarm
+        self.rocdoctor.saw_values(self._gpus)
+        if self.is_current and self.rocdoctor.alarm != before:
+            self.tell_state()
 
     def _failed(self, error: Exception) -> None:
         self._asking = None

@@ -1,0 +1,74 @@
+"""Temperatures that have reached the limit that their card states: which, on which GPU, since when. Without Textual.
+
+Heat alone: a GPU that draws all the power that it may, or whose memory is full, is at work and not ill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from rocdoctor.insight.gpus.gpu_health import limited_readings
+from rocdoctor.model.evidence import NotKnown
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.printable import one_line
+
+# So far below its limit a temperature has left it; at the limit itself it comes and goes. A figure of our own.
+LEFT_C = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One temperature at its limit. ``clock``: when it was seen there first, as time of day."""
+
+    gpu: int
+    sensor: str
+    input_c: float
+    limit_c: float
+    clock: str
+
+    @property
+    def words(self) -> str:
+        """Which value, on which GPU, since when."""
+        value = f"gpu {self.gpu} {self.sensor} {self.input_c:.0f} of {self.limit_c:.0f} °C"
+        return f"{value} since {self.clock}" if self.input_c >= self.limit_c else f"{value}, reached at {self.clock}"
+
+
+class Alarms:
+    """The alarms of one machine, the farthest above its limit first."""
+
+    def __init__(self) -> None:
+        self.now: tuple[Alarm, ...] = ()
+
+    def see(self, gpus: Iterable[Gpu], clock: str) -> tuple[Alarm, ...]:
+        """Take the values of a look at all GPUs; what is an alarm now, and was none before."""
+        before = {(one.gpu, one.sensor): one for one in self.now}
+        found: list[Alarm] = []
+        for gpu in gpus:
+            for one in _alarms(gpu, clock):
+                was = before.get((one.gpu, one.sensor))
+                if was is not None:
+                    found.append(replace(one, clock=was.clock))
+                elif one.input_c >= one.limit_c:
+                    found.append(one)
+        self.now = tuple(sorted(found, key=lambda one: (one.limit_c - one.input_c, one.gpu)))
+        return tuple(one for one in self.now if (one.gpu, one.sensor) not in before)
+
+    @property
+    def words(self) -> str:
+        """The gravest, and how many more GPUs there are; "" for none."""
+        if not self.now:
+            return ""
+        others = len({one.gpu for one in self.now} - {self.now[0].gpu})
+        return self.now[0].words + (f" (and {others} more GPU{'s' * (others > 1)})" if others else "")
+
+
+def _alarms(gpu: Gpu, clock: str) -> Iterable[Alarm]:
+    """The temperatures that are at their limit, or so little below it that they have not left it."""
+    try:
+        limited = limited_readings(gpu)
+    except NotKnown:
+        return
+    for one in limited:
+        if one.crit_c is not None and one.input_c > one.crit_c - LEFT_C:
+            yield Alarm(gpu.index, one_line(one.sensor.label), one.input_c, one.crit_c, clock)

@@ -1,0 +1,113 @@
+"""A temperature at its limit is told on every screen, with the GPU, the value and since when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.facts import Gpu, Temperature
+from rocdoctor.tui.alarms import Alarms
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.config import Config
+from tests.kit import amd_gpu, k
+from tests.tui.kit import driven, fixture_host, shown, until
+from tests.tui.thermals.live_kit import LiveFixture, temperature
+from tools.docs.pictures import settled
+
+
+def _gpu(index: int, *temps: tuple[str, float | None, float | None]) -> Gpu:
+    sensors = tuple(
+        Temperature(
+            label,
+            k(now) if now is not None else Unknown("no answer", "timeout"),
+            crit_c=k(limit) if limit is not None else Unknown("not stated", "absent"),
+        )
+        for label, now, limit in temps
+    )
+    return amd_gpu(index=index, temps=sensors)
+
+
+def test_an_alarm_begins_at_the_limit_and_ends_two_degrees_below_it() -> None:
+    alarms, told = Alarms(), list[tuple[float, int, str]]()
+    for at, degrees in enumerate((99.0, 100.0, 101.0, 99.0, 100.0, 98.0, 99.0, 100.0)):
+        new = alarms.see([_gpu(3, ("junction", degrees, 100.0))], f"14:00:0{at}")
+        told.append((degrees, len(new), alarms.words))
+    since, back = "since 14:00:01", "reached at 14:00:01"
+    assert told == [
+        (99.0, 0, ""),
+        (100.0, 1, f"gpu 3 junction 100 of 100 °C {since}"),
+        (101.0, 0, f"gpu 3 junction 101 of 100 °C {since}"),
+        (99.0, 0, f"gpu 3 junction 99 of 100 °C, {back}"),
+        (100.0, 0, f"gpu 3 junction 100 of 100 °C {since}"),
+        (98.0, 0, ""),
+        (99.0, 0, ""),
+        (100.0, 1, "gpu 3 junction 100 of 100 °C since 14:00:07"),
+    ]
+
+
+def test_what_is_not_known_is_no_alarm() -> None:
+    alarms = Alarms()
+    for gpu in (
+        _gpu(0, ("edge", 150.0, None)),  # no limit stated
+        _gpu(0, ("edge", None, 100.0)),  # no answer
+        _gpu(0, ("edge", 511.0, 100.0)),  # no chip has this
+        _gpu(0),
+    ):
+        assert alarms.see([gpu], "14:00:00") == ()
+        assert alarms.words == ""
+
+
+def test_the_farthest_above_its_limit_is_named_and_the_others_are_counted() -> None:
+    alarms = Alarms()
+    hot = [_gpu(0, ("edge", 100.0, 100.0), ("mem", 101.0, 101.0)), _gpu(1, ("mem", 99.0, 95.0)), _gpu(2)]
+    assert len(alarms.see(hot, "14:00:00")) == 3
+    assert alarms.words == "gpu 1 mem 99 of 95 °C since 14:00:00 (and 1 more GPU)"
+
+
+@pytest.mark.parametrize(("size", "bell"), [((60, 20), False), ((80, 24), True), ((200, 60), False)])
+def test_it_stands_on_every_screen_while_it_lasts(
+    size: tuple[int, int], bell: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, rung = LiveFixture("rx7900xtx-2gpu"), list[int]()
+    monkeypatch.setattr(RocdoctorApp, "bell", lambda app: rung.append(1))
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        app.config = Config(bell=bell)
+        await pilot.press("4")
+        await until(pilot, lambda: "last answer" in shown(app))
+        top = shown(app).splitlines()[0]
+        assert "!" not in top
+        host.texts[temperature(0, 3)] = "109000"
+        await pilot.press("n")
+        said = " rocdoctor  ! gpu 0 mem 109 of 108 °C since "
+        await until(pilot, lambda: shown(app).startswith(said), 5)
+        for key in "1235678":
+            await pilot.press(key)
+            await until(pilot, lambda: shown(app).startswith(said), 5)
+        assert len(rung) == bell
+        told = [str(one.message) for one in app._notifications]
+        assert [one.split(" ", 1)[1] for one in told] == ["gpu 0: mem has reached its limit of 108 °C"]
+        await pilot.press("4")
+        host.texts[temperature(0, 3)] = "80000"
+        await pilot.press("n")
+        await until(pilot, lambda: "! gpu" not in shown(app).splitlines()[0])
+        assert len(rung) == bell
+
+    driven(host, look, size)
+
+
+def test_other_evidence_has_no_alarm_of_this_machine() -> None:
+    host = LiveFixture("rx7900xtx-2gpu")
+    host.texts[temperature(0, 3)] = "109000"
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert app.alarm.startswith("gpu 0 mem 109 of 108 °C since ")  # of the first look already
+        app.open(fixture_host("mi300x-8gpu"))
+        await settled(app, pilot)
+        assert app.alarm == ""
+        assert "! gpu" not in shown(app)
+
+    driven(host, look)
