@@ -3,7 +3,7 @@
 Why
   torch shows the class only. ncclRemoteError and "Connection closed by remote peer" mean that another rank ended first
   or the network broke; ncclSystemError that a system call failed (sockets, shared memory, RDMA); ncclUnhandledCudaError
-  that a call of the GPU runtime failed; ncclInvalidUsage is often two ranks on one GPU. The reason stands in the WARN
+  that a call of the GPU runtime failed; ncclInvalidUsage is often two ranks on one GPU. The reason is in the WARN
   lines of the library, or in the log of the rank that ended first.
 
 Fix

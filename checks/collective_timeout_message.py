@@ -7,7 +7,8 @@ Why
 
 Fix
   Find the rank that is missing: the one with the lowest "last enqueued" number, or whose log ends first. Look at its
-  last lines, and record collectives (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT) to see who is behind.
+  last lines, and record collectives (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT) to see which rank is
+  behind.
 
 References
   https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html
@@ -109,7 +110,8 @@ def _of_run(run: JobRun, missing: tuple[int, ...], waiting: list[int]) -> Findin
         f"While the job hangs look at {names(missing)}{where}: its stack and its state; of an ended job read its last "
         "log lines"
         if missing
-        else "Record collectives in the next run: the dump of each rank says who is behind (rocdoctor read FOLDER)"
+        else "Record collectives in the next run: the dump of each rank shows which rank is behind (rocdoctor read "
+        "FOLDER)"
     )
     record = "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_BUFFER_SIZE=2000"
     return error(

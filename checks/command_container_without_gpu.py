@@ -149,7 +149,7 @@ def _closed(machine: Machine, box: CommandLine) -> Finding | None:
     how = f"with --group-add {' '.join(groups)}, a name of the image" if groups else "without --group-add"
     return error(
         f"The container was given the AMD device nodes {how}: the user in it is not in the group that owns them on the "
-        "host and may not open them.",
+        "host and is not allowed to open them.",
         evidence=_evidence(machine, box, *_DENIED),
         fix=Fix(
             "Use --group-add keep-groups (rootless podman with crun), and be a member of the node's group (render) on "

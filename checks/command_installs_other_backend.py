@@ -84,7 +84,8 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
     if not (misses_gpu(machine) or symptoms):
         return None
     return error(
-        "torch is asked for without an exact version, and the ROCm index stands beside PyPI (--extra-index-url): pip "
+        "torch is asked for without an exact version, and the ROCm index is used in addition to PyPI "
+        "(--extra-index-url): pip "
         "takes the highest version of both, and where PyPI's is newer that is the CUDA or CPU build, not a ROCm build.",
         evidence=(*shown_command(one), *shown(symptoms)[:1]),
         fix=Fix(

@@ -38,7 +38,7 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
     if value_or(torch.device_count, 0):
         return None  # it works, by forward compatibility if not otherwise
     if loader is not None and "compat" in loader.value:
-        raise unknown("a forward compatibility package stands in front of the driver's library", "undecided")
+        raise unknown("a forward compatibility package comes before the driver's library", "undecided")
     facts = machine.drivers.get("nvidia", {})
     driver, speaks = facts.get("version", NOT_ASKED), facts.get("cuda", NOT_ASKED)
     row = cuda_min_driver(cuda)

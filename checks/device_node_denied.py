@@ -1,8 +1,8 @@
-"""This user may not open the AMD GPU's device nodes.
+"""This user is not allowed to open the AMD GPU's device nodes.
 
 Why
   ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, mostly `render`,
-  and are closed to everyone else. Who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
+  and are closed to everyone else. A user who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
   HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
   container the number of the group counts, not its name, and images give other numbers to the same names.
 
@@ -119,7 +119,7 @@ def device_node_denied(machine: Machine) -> Outcome:
     group = _group(refused)
     return finding(
         severity,
-        f"This user may not open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
+        f"This user is not allowed to open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
         evidence=tuple(evidence),
         fix=_container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
         cause="container-device-access" if inside else "",

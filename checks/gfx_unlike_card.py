@@ -1,4 +1,4 @@
-"""The runtime calls a card by the target of another one, although no override stands in the evidence.
+"""The runtime gives a card the target of another one, although the evidence shows no override.
 
 Why
   The ROCm runtime takes the target of a GPU from the kernel, which reads it from the chip: a Radeon 8060S is gfx1151,

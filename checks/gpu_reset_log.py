@@ -2,7 +2,7 @@
 
 Why
   A reset ends every job on the GPU; on machines whose GPUs form a hive (XGMI) all of them are reset together. The
-  reset is a consequence: look for what stands before it (hardware error, ring timeout, queue that could not be
+  reset is a consequence: look for what comes before it (hardware error, ring timeout, queue that could not be
   stopped). Resets while the driver is loaded, or at suspend and resume, are ordinary and do not count.
 
 Fix

@@ -25,7 +25,7 @@ from rocdoctor.model.evidence import known, value_or
 from rocdoctor.model.facts import Machine, NoAnswer
 
 _WAYS = {
-    "denied": "may not be started (permission denied)",
+    "denied": "cannot be started (permission denied)",
     "silent": "ended without telling anything about itself",
     "flood": "printed without end and told nothing about itself",
 }

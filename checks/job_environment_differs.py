@@ -46,7 +46,7 @@ _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "OMP_NUM_THREADS")
 def job_environment_differs(machine: Machine, job: Job) -> Outcome:
     own, shell = machine.environment.variables, job.shell
     if not own:
-        raise unknown("the environment of the job may not be read by this user", "denied")
+        raise unknown("the environment of the job cannot be read by this user", "denied")
     if not shell.complete:
         raise unknown("the environment of this shell is not known", "not-asked")
     differing: list[str] = []

@@ -53,7 +53,7 @@ def job_zombie_children(machine: Machine, job: Job) -> Outcome:
         fix=Fix(
             "Find what ended it (kernel log, scheduler), then start the job again"
             if badly
-            else "If the job stands still, look in its own output for why that process ended",
+            else "If the job does not move, look in its own output for why that process ended",
             command="sudo dmesg -T | tail -50" if badly else "",
             safety="safe",
             verify=again(job, "job-zombie-children"),

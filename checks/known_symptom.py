@@ -6,7 +6,7 @@ Why
   surer.
 
 Fix
-  Run the commands at the end of the report: they tell the causes apart, and what each outcome means stands with them.
+  Run the commands at the end of the report: they tell the causes apart, and each comes with what its outcome means.
   Then do what the remedy of that cause says.
 
 References

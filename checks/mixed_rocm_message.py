@@ -48,7 +48,7 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
         how = f"both bring {path}" if path else f"{one} needs another {needs} than {other}, which apt would install"
         if path and "dkms" in f"{path} {one}":
             return error(
-                f"Two packages of AMD's kernel driver are mixed: {path} of the new one stands in {one} {other}.",
+                f"Two packages of AMD's kernel driver are mixed: {path} of the new one is in {one} {other}.",
                 evidence=shown(packages),
                 fix=Fix(
                     "Keep one: remove the driver that is there (amdgpu-install --uninstall, older: "

@@ -6,7 +6,7 @@ Why
   cannot run. Changing drivers, wheels or variables does not help then.
 
 Fix
-  Look at the named call in the own code, or report it to the project with a short reproducer; use the release in
+  Look at the named call in your own code, or report it to the project with a short reproducer; use the release in
   which it is fixed.
 
 References
@@ -75,9 +75,8 @@ _CODE = {
         "Start with accelerate launch, or export NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1",
     ),
     "wrong-arguments": (
-        "Code calls a function with arguments that it does not have: the releases of two packages, or the own "
-        "code, do not "
-        "fit.",
+        "Code calls a function with arguments that it does not have: the releases of two packages do not match, "
+        "or your code does not match the package.",
         "Compare the call in the traceback with the documentation of the installed release of that package",
     ),
 }

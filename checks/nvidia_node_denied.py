@@ -75,7 +75,8 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         named = group is not None and not group.isdecimal() and joinable(group)
         where = "" if inside is None else f" in this {container_words(inside)}"
         return error(
-            f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
+            f"This user is not allowed to open {names}{where}{'' if group is None else f' (group {group})'}: CUDA "
+            f"finds no GPU.",
             evidence=evidence,
             fix=Fix(
                 f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"

@@ -7,7 +7,7 @@ Why
   defect of firmware or driver.
 
 Fix
-  Look at what stands before it in the log. Alone: a newer driver and firmware; find the kernel that never ends.
+  Look at what comes before it in the log. Alone: a newer driver and firmware; find the kernel that never ends.
 
 References
   drivers/gpu/drm/amd/amdkfd/kfd_device_queue_manager.c

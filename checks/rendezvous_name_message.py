@@ -49,7 +49,10 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
         "is_host=1 there"
     )
     if gloo:
-        how += "; for gloo name the interface with GLOO_SOCKET_IFNAME and give the own host name a line in /etc/hosts"
+        how += (
+            "; for gloo name the interface with GLOO_SOCKET_IFNAME and give each node's own host name a line in "
+            "/etc/hosts"
+        )
     verify = shell(
         "getent hosts {host}; nc -vz {host} {port}",
         host=host or ShellCommand("$MASTER_ADDR"),

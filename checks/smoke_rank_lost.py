@@ -7,8 +7,8 @@ Why
 Fix
   The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and when it
   shows none, for who ended the rank (a batch system, a service manager, a person). SIGBUS: give /dev/shm more room. No
-  answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the texts
-  that it printed stand in the message.
+  answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the message
+  shows what it printed.
 
 References
   rocdoctor smoke --list shows the modes; signal(7)

@@ -81,7 +81,7 @@ def torch_import_fails(machine: Machine) -> Outcome:
         fix = reinstall(None)
         if loader is not None and loader.value:
             fix = Fix(
-                "Unset LD_LIBRARY_PATH: libraries of another release stand in front of the wheel's own",
+                "Unset LD_LIBRARY_PATH: libraries of another release are found before the wheel's own",
                 command="unset LD_LIBRARY_PATH",
                 unsets=("LD_LIBRARY_PATH",),
                 safety="safe",

@@ -183,5 +183,5 @@ def tagged(line: str) -> tuple[str, str]:
     """(node, text) of a line as engines write it (``gpu0012: {...}``); raises RecordError."""
     found = _TAGGED.match(line[:300])
     if found is None:
-        raise RecordError("no name of a node stands before the record")
+        raise RecordError("there is no node name before the record")
     return found[1], line[found.end() :]

@@ -49,7 +49,7 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
     if not _PLAIN_PATH.fullmatch(places.program):
         raise SiteError(f"{places.program!r} is not an absolute path of plain letters")
     if not places.records.startswith("/") or not fits(places.records, "path"):
-        raise SiteError(f"{places.records!r} is not an absolute path that can stand in a script")
+        raise SiteError(f"{places.records!r} is not an absolute path that can be used in a script")
     if target == "slurm":
         return _slurm(places)
     if target in ("nhc", "npd"):

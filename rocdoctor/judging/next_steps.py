@@ -51,7 +51,9 @@ def topic_of(machine: Machine, gap: Unknown) -> Topic | None:
 
 # What tells more of a cause than the general questions do: command, why.
 _LIST = NextStep("python -m pip list", "the versions of every package of this interpreter")
-_NETWORK = NextStep("ip -br addr; getent hosts $(hostname)", "the network interfaces, and what the own name means here")
+_NETWORK = NextStep(
+    "ip -br addr; getent hosts $(hostname)", "the network interfaces, and what this machine's own name resolves to"
+)
 _NCCL = NextStep(
     "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "run it again: what each rank says about it"
 )

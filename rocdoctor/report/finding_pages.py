@@ -117,7 +117,7 @@ _PROBES: Mapping[str, tuple[str, str]] = {
         "Start the same command on all nodes, with the same --rdzv, --nnodes and key.",
     ),
     "port": (
-        "The port of --rdzv cannot be used: another program holds it, or this user may not open it.",
+        "The port of --rdzv cannot be used: another program holds it, or this user is not allowed to open it.",
         "Choose another port, the same on all nodes.",
     ),
     "reach": (

@@ -220,7 +220,7 @@ modes "not tested"; that is read from metadata, nothing is imported.
   checkpoint (step, parameters, moments) and must arrive where an uninterrupted process does. It sets
   `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: without it torchrun of torch 2.13 keeps one store for all starts, and a
   restarted rank may find the address of a dead one ("Connection refused" in 4 of 8 restarts on gloo).
-- What a launcher says of a failure stands in the message, shortened.
+- The message includes, shortened, what a launcher says about a failure.
 
 ## Releases of torch
 

@@ -206,7 +206,7 @@ def parse(data: bytes) -> Capture:
         if not question:
             summary = _plain(body).strip("\n")
         elif question in answers:
-            notes.append(f"line {where}: '{question[:80]}' stands twice; the first one counts")
+            notes.append(f"line {where}: '{question[:80]}' appears twice; the first one counts")
         else:
             answers[question] = _answer(question, attributes, body, where)
         if header is not None:

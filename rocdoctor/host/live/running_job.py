@@ -69,7 +69,7 @@ def find_job(pid: int) -> RunningProcess:
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
     except PermissionError:
-        raise JobError(f"process {pid} may not be read by this user; ask as its user or as root") from None
+        raise JobError(f"process {pid} cannot be read by this user; ask as its user or as root") from None
     except (OSError, ValueError):
         raise JobError(f"no process {pid} here (inside a container numbers differ; ps there shows them)") from None
     found = {name: value for name, _, value in (line.partition(":") for line in status.splitlines())}

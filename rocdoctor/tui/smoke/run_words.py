@@ -41,7 +41,7 @@ def state_text(
     if not live:
         text.append("Smoke tests run on this machine only; ")
         text.append(
-            "these results stand in the evidence."
+            "these results are in the evidence."
             if results
             else "still reading the evidence."
             if asking

@@ -67,7 +67,7 @@ def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     if later:
         names = ", ".join(plain(step.title) for step in later)
         yield from comment(f"Not needed for the goal, see the script: {names}.")
-    yield from comment("What happened stands in /var/log/cloud-init-output.log.")
+    yield from comment("The log is in /var/log/cloud-init-output.log.")
     yield "write_files:"
     yield from _file(_SCRIPT, "0755", script_of(plan, made.subject, made.root))
     apt = any(one.words[:1] == ("apt",) for step in plan.steps for one in step.actions)
@@ -100,7 +100,7 @@ def _starter(root: bool, files: Sequence[str]) -> str:
         who = [
             "# The first account that is a person's: cloud-init makes it, with the right to use sudo.",
             "user=$(getent passwd 1000 | cut -d: -f1)",
-            '[ -n "$user" ] || { echo "no user with the number 1000: who is to train?" >&2; exit 1; }',
+            '[ -n "$user" ] || { echo "no user with the number 1000: which user will train?" >&2; exit 1; }',
         ]
         run = f"runuser -l \"$user\" -c 'exec bash {_SCRIPT}'"
     lines = [

@@ -118,7 +118,7 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
         "now",
         Verify(_MISMATCH),
         bring_back_alone(here, {name: own[name] for name in wrong}),
-        notes=(f"torch=={version} stands in the command so that pip takes the packages built for this torch.",),
+        notes=(f"torch=={version} is in the command so that pip takes the packages built for this torch.",),
     )
 
 

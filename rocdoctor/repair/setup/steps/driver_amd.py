@@ -365,7 +365,7 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
     found = situation.distribution
     package = install.firmware_package(found) if found is not None and first else None
     if package is not None and package.section:
-        notes.append(f"{package.package} stands in the section {package.section} of the archive.")
+        notes.append(f"{package.package} is in the section {package.section} of the archive.")
     extra = f"linux-modules-extra-{situation.kernel}"
     generic = situation.kernel.endswith("-generic")
     if generic and found is not None and found.id == "ubuntu" and install.modules_apart(situation.kernel, found.key):

@@ -59,7 +59,7 @@ def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> 
     lines = [sentence(package.text)]
     if package.section:
         lines.append(
-            f"It stands in the section {package.section} of the archive: add that word to the lines of the "
+            f"It is in the section {package.section} of the archive: add that word to the lines of the "
             "package sources first, where it is missing."
         )
     removal = packages_action(found.manager, "remove", package.package)

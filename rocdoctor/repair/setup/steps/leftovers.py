@@ -170,7 +170,7 @@ def _where(situation: Situation, names: Iterable[str]) -> tuple[str, ...]:
     how = " && ".join(action.command for action in known) or "update-initramfs -u, dracut -f or mkinitcpio -P"
     return (
         f"To find it: grep -rns {words} /etc/modprobe.d /proc/cmdline",
-        f"Files in /etc/modprobe.d may stand in the initial RAM disk too: after a change make it again ({how}).",
+        f"Files in /etc/modprobe.d may also be in the initial RAM disk: rebuild it after a change ({how}).",
     )
 
 
@@ -328,5 +328,5 @@ def _sources(situation: Situation) -> Iterator[Step]:
         "now",
         Verify(command=shell("grep -n ^deb {paths:path}", paths=paths), shows=f"{suite} in every line, or no line"),
         tuple(dict.fromkeys(undo)),
-        notes=("Packages from them may stand in the way of those for this release.",),
+        notes=("Packages from them may conflict with those for this release.",),
     )

@@ -154,8 +154,8 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
     """How sure the speed is: what was measured here, or how many published runs stand behind the table."""
     if plan.work.model.experts:
         yield (
-            "The speed of a mixture of experts is rough: few published runs stand behind the table, and they differ by "
-            "half and more with the versions of the software."
+            "The speed of a mixture of experts is rough: the table is based on few published runs, and these differ by "
+            "half or more between software versions."
         )
     source = plan.fleet.sources.get("peak", "")
     if "measured" in source:
@@ -166,6 +166,6 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
     count = int(entry.get("rows", 0))
     if count == 0:
         yield (
-            "The speed is a guess: no published run of this GPU generation stands behind its table. "
+            "The speed is a guess: the table for this GPU generation is not based on any published run. "
             "`rocdoctor smoke --figures` measures this machine."
         )
