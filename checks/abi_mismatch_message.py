@@ -31,7 +31,7 @@ def abi_mismatch_message(machine: Machine) -> Outcome:
         other = said(machine, "cxx-abi-differs")
         return error(
             f"{first_value(other, 'library')} needs a C++ symbol of the other string ABI (cxx11): it was compiled with "
-            "another _GLIBCXX_USE_CXX11_ABI setting than the library that it uses.",
+            "a different _GLIBCXX_USE_CXX11_ABI setting than the library that it uses.",
             evidence=shown(other),
             fix=Fix(
                 "Rebuild the extension against the installed torch, or take the wheel whose name carries the same "

@@ -2,8 +2,8 @@
 
 Why
   AMD lists for each driver release (of amdgpu-install, built by DKMS) the ROCm releases that run on it. Outside that
-  list the two may still work, but nobody tested them together, and faults there are hard to tell from others. A driver
-  that comes with the kernel has no such number and is not judged.
+  list the two may still work, but nobody tested them together, and faults there are hard to tell apart from others. A
+  driver that comes with the kernel has no such number and is not judged.
 
 Fix
   Install the driver release that the ROCm release lists, or a ROCm release that the driver lists.

@@ -1,4 +1,4 @@
-"""What was installed was built for another target than the GPU has, as its name says.
+"""What was installed was built for a different target than the GPU has, as its name says.
 
 Why
   Archives of llama.cpp, AMD's wheel indexes and images carry the target, or the family of targets, in their names:

@@ -51,7 +51,7 @@ def combination_not_listed(machine: Machine, gpu: Gpu) -> Outcome:
         return not_applicable(found.why)
     answer = judged_support(found)
     if answer.state == "fails":
-        return not_applicable("what cannot run at all is told by other checks")
+        return not_applicable("other checks report what cannot run at all")
     # the card alone is told by rocm-gpu-support-window; the kernel's own driver is common and works with Radeon
     target = gfx_target(found.gfx)
     instinct = target is not None and target.family.startswith("cdna")

@@ -41,7 +41,7 @@ def command_mpirun_without_variables(machine: Machine) -> Outcome:
             evidence=(*shown_command(one), *shown(missing)[:1]),
             fix=Fix(
                 "Add -x LD_LIBRARY_PATH (and -x for each NCCL_ variable; MPICH: -genv) to mpirun, and see that the "
-                "library lies at the same place on every node",
+                "library is at the same place on every node",
                 command="ldd PROGRAM; echo $LD_LIBRARY_PATH",
                 safety="safe",
             ),

@@ -1,4 +1,4 @@
-"""The installed CUDA toolkit is of another major version than the one torch was built with.
+"""The installed CUDA toolkit is a different major version than the one torch was built with.
 
 Why
   torch brings the CUDA libraries that it runs with; the toolkit (nvcc) is needed only to compile extensions. Then its

@@ -1,7 +1,7 @@
 """This user is not allowed to open the AMD GPU's device nodes.
 
 Why
-  ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, mostly `render`,
+  ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, usually `render`,
   and are closed to everyone else. A user who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
   HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
   container the number of the group counts, not its name, and images give other numbers to the same names.
@@ -143,7 +143,7 @@ def _owner(node: DeviceNode) -> str:
 
 def _reason(group: str | None) -> str:
     if group is None:
-        return "the user is not in the group that owns it (mostly the render group)"
+        return "the user is not in the group that owns it (usually the render group)"
     if group in OVERFLOW:
         return f"the render group that owns it is not mapped into here (it shows as {group})"
     if group in ("root", "0"):
@@ -196,7 +196,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
     hint = "" if isinstance(machine.container.kind, Known) else "; in a container pass the group's number (--group-add)"
     owner = f"{' and '.join(names)} group, which owns {nodes[0].path}"
     if group is None:
-        owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
+        owner = f"group that owns {nodes[0].path} (usually render; ls -l shows it)"
     return Fix(
         f"Add the user to the {owner}, then log out and in again{hint}{_seat_words(machine, nodes)}",
         command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)),

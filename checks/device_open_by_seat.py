@@ -7,7 +7,7 @@ Why
   no GPU, or loses it in the midst of a run, although the same command works on the desktop.
 
 Fix
-  Join the group that owns the node (mostly `render`): that holds for every session.
+  Join the group that owns the node (usually `render`): that applies to every session.
 
 References
   https://github.com/systemd/systemd/blob/main/src/login/70-uaccess.rules.in

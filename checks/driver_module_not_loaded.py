@@ -5,7 +5,7 @@ Why
   (a kernel update, a DKMS build that failed, the extra module package missing in cloud kernels), or nothing loaded it.
 
 Fix
-  `modinfo amdgpu` (or `nvidia`) tells whether the running kernel has the module. If not: `dkms status`, install the
+  `modinfo amdgpu` (or `nvidia`) shows whether the running kernel has the module. If not: `dkms status`, install the
   headers and the driver package for this kernel, or boot the kernel that the driver release lists. If it has:
   `modprobe` and read the kernel log.
 
@@ -86,7 +86,9 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
     if misfit is not None:
         log = kernel_log(machine)
         evidence.append(quote(log.source if log else "", misfit.text, misfit.line))
-        message = f"The {module} module was not loaded because it was built for another kernel than the running one."
+        message = (
+            f"The {module} module was not loaded because it was built for a different kernel than the running one."
+        )
         return finding(
             severity,
             message,

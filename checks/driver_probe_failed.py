@@ -5,7 +5,8 @@ Why
   error during GPU init"). The GPU stays on the PCI bus without a driver, so `rocminfo` and torch do not list it.
   "Invalid IP discovery signature" means that the driver could not read the GPU's table of parts from its memory: the
   firmware on the board did not start it, or a virtual machine got it in an unclean state. Error -12 means that there
-  was no memory, mostly none for its address windows (BARs), which the firmware setup or the hypervisor keeps too small.
+  was no memory, usually none for its address windows (BARs), which the firmware setup or the hypervisor keeps too
+  small.
 
 Fix
   Power the machine off completely (a warm reboot keeps the state of the board) and start again. If the same GPUs fail

@@ -204,7 +204,7 @@ def _mixed(
     )
     nodes = "" if all(isinstance(one.kfd_node, Known) for one in (gpu, *fits)) else _NODES
     return error(
-        f"One {NAME}={variable.value} holds for different GPUs (mixed architectures): it fits {other.label} "
+        f"One {NAME}={variable.value} applies to different GPUs (mixed architectures): it fits {other.label} "
         f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has "
         "different instructions: expect memory faults, hangs or wrong results.",
         evidence=evidence,

@@ -1,7 +1,7 @@
 """The GPU's own firmware did not load when the board was powered on.
 
 Why
-  Instinct boards start from firmware that lies on the board. When a part of it does not come up ("firmware load failed
+  Instinct boards start from firmware on the board. When a part of it does not come up ("firmware load failed
   at boot time" with a status), the driver cannot use the GPU, and other GPUs of the same board may fail with it.
 
 Fix

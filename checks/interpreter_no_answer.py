@@ -26,8 +26,8 @@ from rocdoctor.model.facts import Machine, NoAnswer
 
 _WAYS = {
     "denied": "cannot be started (permission denied)",
-    "silent": "ended without telling anything about itself",
-    "flood": "printed without end and told nothing about itself",
+    "silent": "ended without any answer",
+    "flood": "printed without end and gave no answer",
 }
 _START = "Run it by hand: with -I -S it starts without variables and .pth files. Name another one with --python"
 _IMPORT = (

@@ -1,4 +1,4 @@
-"""A running job has other settings than this shell.
+"""A running job has different settings from this shell.
 
 Why
   What a shell shows (env, a test run, a report) need not hold for the job: launchers, containers and profiles set

@@ -28,7 +28,7 @@ def job_rank_missing(machine: Machine, job: Job) -> Outcome:
     if not ranks:
         if any(one.variables is None for one in every if is_alive(one)):
             raise unknown("the variables of the job's processes cannot be read by this user", "denied")
-        return not_applicable("no launcher told this job a local rank")
+        return not_applicable("no launcher gave this job a local rank")
     there = {found[0] for one in ranks if (found := place(one.variables))}
     size = max(found[1] for one in ranks if (found := place(one.variables)))
     missing = sorted(set(range(size)) - there)

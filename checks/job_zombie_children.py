@@ -2,10 +2,10 @@
 
 Why
   A process that has ended stays as a zombie until its parent asks for its result. A worker of a data loader or a rank
-  that lies there while the others live was not missed by anybody: the others may wait for it until a time-out.
+  that stays like this while the others live has not been noticed: the others may wait for it until a time-out.
 
 Fix
-  The signal names the reason: SIGKILL is mostly the OOM killer or a limit of the scheduler, SIGBUS a full /dev/shm,
+  The signal names the reason: SIGKILL is usually the OOM killer or a limit of the scheduler, SIGBUS a full /dev/shm,
   SIGSEGV a crash in native code. End the job, remove the reason, start again from the last checkpoint.
 
 References

@@ -53,7 +53,8 @@ def kernel_hung_task(machine: Machine) -> Outcome:
             f"{words}; nothing in the log ties that to a GPU.",
             evidence=evidence,
             fix=Fix(
-                "Read the call traces in the log: they mostly name a disk or a network file system that did not answer",
+                "Read the call traces in the log: they usually name a disk or a network file system that did not "
+                "answer",
                 command="sudo dmesg -T",
                 safety="safe",
             ),

@@ -81,7 +81,7 @@ def kfd_skipped_unsupported_gpu(machine: Machine) -> Outcome:
         return found
     if known(machine.kernel.log).complete:
         return None
-    raise unknown("neither the compute driver's list nor a whole kernel log tells whether it was skipped", "undecided")
+    raise unknown("neither the compute driver's list nor a whole kernel log shows whether it was skipped", "undecided")
 
 
 def _chip(gpu: Gpu) -> Chip | None:

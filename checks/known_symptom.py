@@ -1,4 +1,4 @@
-"""A symptom that several causes have, and the text does not tell which.
+"""A symptom that several causes have, and the text does not say which.
 
 Why
   Many reports say what somebody sees (no GPU, a crash, a library that does not load) and little of the machine. What

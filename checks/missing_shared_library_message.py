@@ -1,7 +1,7 @@
 """A program could not start because the loader did not find a shared library.
 
 Why
-  A binary names the libraries it was linked with, with their major version. One that is not installed, lies in a folder
+  A binary names the libraries it was linked with, with their major version. One that is not installed, is in a folder
   that the loader does not search, or is there in another major version ends the program. Whose library it is says what
   to do: of the system, of ROCm or CUDA (the binary is for that release), of the driver, or of torch itself.
 
@@ -169,7 +169,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
         return Fix(
             f"Install the ROCm package {one.package} in the release whose library has version{major}"
             f"{f' (ROCm {release} is installed)' if release else ''}, or a build of the program for the installed ROCm "
-            f"release. If {one.name} lies under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
+            f"release. If {one.name} is under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
             "LD_LIBRARY_PATH)",
             command=in_order(
                 shell("ls {root:path}/lib/{stem:library}.so*", root=root, stem=one.stem),

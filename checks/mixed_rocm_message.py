@@ -79,7 +79,7 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
     releases = all_values(said(machine, "names-rocm-path"), "release")
     named = f" The text shows ROCm {' and '.join(sorted(releases))}." if len(releases) > 1 else ""
     return error(
-        f"{library} was loaded from another ROCm release than the program was built with"
+        f"{library} was loaded from a different ROCm release than the program was built with"
         + (f": it has no {symbol}." if symbol else ".")
         + named,
         evidence=shown(messages),

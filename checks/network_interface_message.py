@@ -63,7 +63,7 @@ def network_interface_message(machine: Machine) -> Outcome:
     if answered:  # the address is right: its machine answered that nobody listens
         text = (
             f"{library} could not connect{f' to {address}' if address else ''} (connection refused): the process there "
-            "has ended before, whose own log tells why, or the interface is one that the ranks do not share."
+            "has ended before, and its own log shows why, or the interface is one that the ranks do not share."
         )
     value = settings[0].value if settings else ""
     lacks_lo = value.startswith("^") and "lo" not in value.lstrip("^").split(",")

@@ -81,7 +81,8 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
             fix=Fix(
                 f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
                 if named or group is None or group.isdecimal()
-                else f"Give the nodes another group than {group} (options nvidia NVreg_DeviceFileGID in modprobe.d), "
+                else f"Give the nodes a different group than {group} (options nvidia NVreg_DeviceFileGID in "
+                f"modprobe.d), "
                 "join that one and log in again",
                 command=shell("sudo usermod -aG {group:group} $USER", group=group) if named and group else "",
                 joins=(group,) if named and group else (),

@@ -1,8 +1,8 @@
 """nvidia-smi does not work, although this machine has an NVIDIA GPU.
 
 Why
-  nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one mostly stops the other. The words
-  tell what is wrong:
+  nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one usually stops the other. Its words
+  say what is wrong:
   - "couldn't communicate with the NVIDIA driver": the kernel module is not loaded, often after a kernel update
   - "No devices were found": no GPU could be started, or this job or container was given none
   - "GPU is lost", "Unable to determine the device handle": a GPU no longer answers on the bus

@@ -120,7 +120,8 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         together = Fix(f"Install the {library} release for this torch, or rebuild it", "", "safe")
     else:
         text = (
-            f"{library} was compiled against another release of torch than {release}: a symbol of torch that it needs "
+            f"{library} was compiled against a different release of torch than {release}: a symbol of torch that it "
+            f"needs "
             "is not defined."
         )
         together = Fix(

@@ -1,4 +1,4 @@
-"""HIP was handed code of another target than the GPU has.
+"""HIP was handed code of a different target than the GPU has.
 
 Why
   "The program ISA ... is not compatible with the device ISA ..." names both sides. Where cards of both targets are in

@@ -6,7 +6,7 @@ Why
   share of it is normal. Heat that takes clocks away shows under sustained load alone.
 
 Fix
-  The message tells what was seen meanwhile: another program on the GPU, a PCIe link below what both ends can do (seat
+  The message says what else was seen: another program on the GPU, a PCIe link below what both ends can do (seat
   the card again, look at the riser and the slot), clocks held down by heat or the power supply, a lowered power cap, a
   process on the wrong NUMA node. Measure again after the change.
 

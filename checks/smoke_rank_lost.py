@@ -29,7 +29,7 @@ def smoke_rank_lost(machine: Machine) -> list[Finding]:
             f"{layer_words(one)}",
             evidence=evidence(machine, one),
             fix=Fix(
-                "Run this mode again by itself; when it fails again, the message tells where to look.",
+                "Run this mode again by itself; if it fails again, the message says where to look.",
                 again(run, [one.mode]),
                 verify=again(run, [one.mode]),
             ),

@@ -2,7 +2,7 @@
 
 Why
   rocdoctor asks the vendor's tools after the kernel's own files, so most facts are there without them. A tool that
-  hangs until its deadline often waits for a driver that no longer answers; one that fails may be of another release
+  hangs until its deadline often waits for a driver that no longer answers; one that fails may be a different release
   than the driver, or not allowed to open the device. One that only gave no answer in time is no finding, unless
   several hang or the kernel log shows a stuck driver: on a busy machine tools are slow.
 

@@ -1,9 +1,9 @@
-"""torch was built for another major release of ROCm than the one that is installed here.
+"""torch was built for a different major release of ROCm than the one that is installed here.
 
 Why
   The wheels of pytorch.org bring their own ROCm libraries and need only the kernel driver: for them the system's ROCm
   may be of any release. A torch that takes its libraries from the system (a distribution's or a self-built one) loads
-  whatever lies in /opt/rocm, and another major release has other library versions: it fails to import, or crashes.
+  whatever is in /opt/rocm, and another major release has other library versions: it fails to import, or crashes.
 
 Fix
   Install the ROCm release that torch names (`torch.version.hip`), or a torch that is built for the installed one.

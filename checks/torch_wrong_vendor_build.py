@@ -1,4 +1,4 @@
-"""torch is built for GPUs of another vendor than those in this machine.
+"""torch is built for GPUs of a different vendor than those in this machine.
 
 Why
   A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD GPUs only. `pip install torch` takes the CUDA build from

@@ -27,7 +27,7 @@ def unsupported_vendor_gpu(machine: Machine, gpu: Gpu) -> Outcome:
     if is_integrated(gpu):
         return not_applicable("an integrated GPU of another vendor shows pictures and is not asked to train")
     known(gpu.pci_id)
-    name = "Intel" if gpu.vendor == "intel" else "another vendor than AMD and NVIDIA"
+    name = "Intel" if gpu.vendor == "intel" else "a vendor other than AMD and NVIDIA"
     text = "Train on it with the xpu build of torch" if gpu.vendor == "intel" else "Follow the guide of its vendor"
     return info(
         f"This GPU is of {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",

@@ -40,7 +40,7 @@ def dashboard() -> str:
         ),
         _panel(
             "table",
-            "Nodes with something to tell: rocdoctor fleet why STORE NODE",
+            "Nodes with findings: rocdoctor fleet why STORE NODE",
             (0, _STAT_HEIGHT + 9, _WIDE, 12),
             [_query("rocdoctor_node_verdict", table=True)],
             options={"showHeader": True, "cellHeight": "sm", "sortBy": [{"displayName": "proposal", "desc": False}]},

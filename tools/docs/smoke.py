@@ -168,7 +168,7 @@ sides), and every later line carries a code. A stranger gets no answer and ends 
 
 First the nodes meet on the port that torchrun will use, and probes explain in seconds what would hang for minutes:
 
-| probe | what it tells |
+| probe | what it shows |
 | --- | --- |
 | name-resolution | a name does not resolve, or gives loopback (of node 0 in `--rdzv`, of the node itself for gloo) |
 | interface | `GLOO_SOCKET_IFNAME` or `NCCL_SOCKET_IFNAME` names one that is missing, down, or has no link or address |

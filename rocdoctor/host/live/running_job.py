@@ -306,7 +306,7 @@ class JobHost:
         if os.geteuid() == 0:
             path = translated.partition(" ")[2]
             return open_as(question, path, job.uid, job.gid, sorted(job.groups))
-        return Answer(question, "failed", note="this shell has other rights than the job, so nothing was tried")
+        return Answer(question, "failed", note="this shell has different rights than the job, so nothing was tried")
 
 
 def as_lines(data: bytes) -> bytes:

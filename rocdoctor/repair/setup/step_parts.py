@@ -17,7 +17,7 @@ from rocdoctor.repair.setup.situation import Situation
 VENDOR_PAGE = install.hosts()["amd_stable"].page
 # For containers whose host has the policy of Red Hat.
 SELINUX_NOTE = (
-    "Where SELinux forbids /dev/kfd, on the host: getsebool container_use_devices tells, and sudo setsebool -P "
+    "Where SELinux forbids /dev/kfd, on the host: getsebool container_use_devices shows it, and sudo setsebool -P "
     "container_use_devices on allows it."
 )
 _ENABLING = (("subscription-manager", "repos", "--enable"), ("dnf", "config-manager", "--set-enabled"))

@@ -162,13 +162,13 @@ def trust(one: Outcome) -> str:
             "does not grow evenly, fragments above all"
         )
     if found.step_s is None:
-        words += "; the deeper model took no longer, so the times tell nothing"
+        words += "; the deeper model took no longer, so the times say nothing"
     if found.vocabulary_cut:
         words += f"; with {found.runs[0].work.model.vocab} words alone, since more did not fit"
     if found.disturbed:
         words += "; something else held memory of a GPU, so steps may have taken longer than they need"
     if found.device == "cpu":
-        words += "; a process on the CPU, whose kernels keep other tensors than a GPU's"
+        words += "; a process on the CPU, whose kernels keep different tensors than a GPU's"
     return f"{words}. Data, checkpoints and evaluation are not in it"
 
 

@@ -256,5 +256,5 @@ def by_node(plan: Plan) -> tuple[str, ...]:
         "node has several (NCCL_SOCKET_IFNAME takes =eth0 for the exact name, GLOO_SOCKET_IFNAME the name alone). A "
         "wrong name hangs the start, so nothing is guessed here.",
         "NCCL_IB_HCA: the RDMA cards to use, where some of a node are for storage or management alone.",
-        "`rocdoctor smoke --nnodes` tells whether the nodes reach each other as they stand.",
+        "`rocdoctor smoke --nnodes` shows whether the nodes can reach each other now.",
     )

@@ -97,7 +97,7 @@ def outcome(found: VerifyResult) -> tuple[str, str]:
     if passed:
         return "pass", f"Fixed: {check} passes now{_on(passed)}."
     why = one_line(found.after[0].why) if found.after else "the check says nothing"
-    return "unknown", f"Cannot tell, there is nothing left to judge: {why}."
+    return "unknown", f"Cannot tell: there is nothing left to judge: {why}."
 
 
 def _subjects(verdicts: Iterable[Verdict], state: str) -> list[Subject]:

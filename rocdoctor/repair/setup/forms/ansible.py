@@ -165,7 +165,7 @@ def _before(made: PlanOrigin) -> list[Task]:
                 "check_mode": False,
             },
             {
-                "name": "Stop on any other system than that of the plan",
+                "name": "Stop on any system other than the one in the plan",
                 "ansible.builtin.assert": {
                     "that": "system.stdout == made_for",
                     "fail_msg": "This play was made for {{ made_for }}, and this is {{ system.stdout }}.",
@@ -176,7 +176,7 @@ def _before(made: PlanOrigin) -> list[Task]:
     who = "the user root" if made.root else "the user who will train, not for root"
     found.append(
         {
-            "name": "Stop as another user than that of the plan",
+            "name": "Stop as any user other than the one in the plan",
             "ansible.builtin.assert": {
                 "that": f"{VARIABLES['USER']} {'==' if made.root else '!='} 'root'",
                 "fail_msg": f"This play was made for {who}: log in as that user (remote_user, -u).",

@@ -62,7 +62,7 @@ def render(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str, gfx
     """
     no_image = "no image can be made from this plan."
     if not image.steps:
-        raise CannotExpress(f"{no_image} Nothing of this goal lies in an image. Nearest: --format text")
+        raise CannotExpress(f"{no_image} No part of this goal belongs in an image. Nearest: --format text")
     base = _base(image, made, gfx)  # where there is none, what is unknown of it matters no more
     gap = next((one for one in image.steps if not one.optional and one.state in ("unknown", "impossible")), None)
     gap = gap or next((one for one in image.steps if not one.optional and fate(image, one) == "person"), None)

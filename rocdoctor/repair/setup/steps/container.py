@@ -158,7 +158,7 @@ def _toolkit_notes(situation: Situation) -> tuple[str, ...]:
     engines = _engines(situation)
     found: list[str] = []
     if "docker" in engines or not engines:
-        found.append("docker has to be told once: nvidia-ctk runtime configure --runtime=docker, then restart docker.")
+        found.append("docker needs this once: nvidia-ctk runtime configure --runtime=docker, then restart docker.")
     if "podman" in engines or not engines:
         found.append(
             "podman takes the GPUs by CDI. From toolkit 1.18 on a service writes that file; before, nvidia-ctk cdi "

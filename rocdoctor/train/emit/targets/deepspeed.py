@@ -167,7 +167,7 @@ def _optimizer(plan: Plan) -> list[DeepSpeedLine]:
         lines.append(DeepSpeedLine("optimizer.params.momentum", 0.9, "one momentum a parameter was estimated"))
     if kind == "SGD" and work.parallel.zero:
         lines.append(
-            DeepSpeedLine("zero_allow_untested_optimizer", True, "DeepSpeed takes SGD with ZeRO only when told so")
+            DeepSpeedLine("zero_allow_untested_optimizer", True, "DeepSpeed accepts SGD with ZeRO only if this is set")
         )
     return lines
 

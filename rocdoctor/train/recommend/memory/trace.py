@@ -181,7 +181,7 @@ def read(text: str, layers: int) -> Traced | str:
         return "the program that traces gave no answer"
     torch, count = str(answer.get("torch"))[:60], first[0]
     if not more:
-        return Traced(torch, *first[1:]) if count == layers else "the trace has another depth than the model"
+        return Traced(torch, *first[1:]) if count == layers else "the trace has a different depth than the model"
     second = more[0]
     if set(first[3]) != set(second[3]) or second[0] <= count:
         return "the two traced depths do not fit together"

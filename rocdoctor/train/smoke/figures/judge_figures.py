@@ -47,7 +47,7 @@ class LowFigure:
     @property
     def words(self) -> str:
         """Message and reason."""
-        return f"{self.message} {self.reason or 'Nothing that was seen meanwhile tells why.'}"
+        return f"{self.message} {self.reason or 'Nothing seen during the test shows why.'}"
 
 
 Completed = Mapping[str, Sequence[Mapping[str, Any]]]
