@@ -95,7 +95,7 @@ def _image(machine: Machine, driver: Fact[str], package: str) -> Finding | None:
     if window is None or window.min is None or numbers(package) >= numbers(window.min):
         return None
     return warning(
-        f"The container brings ROCm {release}, and the amdgpu driver of the host is {value_or(driver, '')}, that of "
+        f"The container includes ROCm {release}, and the amdgpu driver of the host is {value_or(driver, '')}, that of "
         f"release "
         f"{package}: older than AMD lists for it ({window.min} at least).",
         evidence=[cite(driver), *shown(late)[:1]],

@@ -3,7 +3,7 @@
 Why
   The driver of an AMD accelerator writes damaged memory pages into the card's EEPROM and never uses them again. At
   the limit of the list it declares the card bad (by default it then refuses to initialise it). Pages that were
-  added during this boot show that the damage goes on.
+  added during this boot show that more pages are failing.
 
 Fix
   Save the log and have the card replaced at the limit; watch it while the list grows.

@@ -2,8 +2,8 @@
 
 Why
   After an uncorrectable error, or many corrected ones at one place, the driver retires the page or remaps the row.
-  A few are handled for good and cost nothing. A retirement that is pending takes effect only with a reset of the
-  GPU; a failed remapping means that the spare rows are used up.
+  A few are harmless: they are dealt with once, at no cost. A retirement that is pending takes effect only with a
+  reset of the GPU; a failed remapping means that the spare rows are used up.
 
 Fix
   Pending: stop all work on the GPU and reset it, or reboot. Failed: replace the card.

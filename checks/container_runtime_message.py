@@ -42,7 +42,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
             "The container was asked for NVIDIA GPUs (--gpus), but this machine has an AMD GPU.",
             evidence=shown(messages),
             fix=Fix(
-                "Pass the AMD device nodes in place of --gpus, and use an image for ROCm",
+                "Pass the AMD device nodes instead of --gpus, and use an image for ROCm",
                 command="docker run --device=/dev/kfd --device=/dev/dri --group-add "
                 "$(getent group render | cut -d: -f3) rocm/pytorch",
                 safety="safe",
@@ -120,7 +120,7 @@ def _no_group(messages: tuple[Message, ...]) -> Finding:
         fix=Fix(
             "Use --group-add keep-groups alone (podman with crun), and be a member of the node's group on the host"
             if rootless
-            else "Give the number that the group has on the host in place of its name",
+            else "Give the number that the group has on the host instead of its name",
             command="podman run --group-add keep-groups --device=/dev/kfd --device=/dev/dri ..."
             if rootless
             else "docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) ...",

@@ -147,7 +147,7 @@ def _reason(group: str | None) -> str:
     if group in OVERFLOW:
         return f"the render group that owns it is not mapped into here (it shows as {group})"
     if group in ("root", "0"):
-        return "it belongs to root alone, not to the render group"
+        return "it belongs to root only, not to the render group"
     return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns it"
 
 

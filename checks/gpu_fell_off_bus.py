@@ -6,7 +6,7 @@ Why
   usual reasons; a failing card is the last. External GPUs and docks that were unplugged look the same.
 
 Fix
-  Reboot with a full power-off, then reseat the card and its power cables and take risers away. If it comes back under
+  Reboot with a full power-off, then reseat the card and its power cables and remove risers. If it comes back under
   load, look at power and temperature; try the card in another machine before replacing it.
 
 References
@@ -51,7 +51,7 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in ("amd", "nvidia"):
         return not_applicable("not an AMD or NVIDIA GPU")
     fix = Fix(
-        "Power off completely, reseat the card and its power cables, take risers away, and start again; if it "
+        "Power off completely, reseat the card and its power cables, remove risers, and start again; if it "
         "comes back under load, look at power supply and temperature",
         safety="manual",
         effective="reboot",

@@ -48,7 +48,8 @@ def hardware_error_log(machine: Machine) -> Outcome:
             f"{age(machine, events)}.",
             evidence=quotes(machine, events),
             fix=Fix(
-                "Note the module or bank that the log names, and have it replaced if the errors go on", safety="manual"
+                "Note the module or bank that the log names, and have it replaced if the errors continue",
+                safety="manual",
             ),
         )
     return None

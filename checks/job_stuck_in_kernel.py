@@ -7,7 +7,7 @@ Why
 
 Fix
   Look at the kernel log of that time: a reset, a ring timeout or an Xid names the GPU. A GPU that does not come back
-  needs a reset by the operator or a reboot. For a file server, restore the mount; the threads go on by themselves.
+  needs a reset by the operator or a reboot. For a file server, restore the mount; the threads then continue.
 
 References
   https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
@@ -43,7 +43,7 @@ def job_stuck_in_kernel(machine: Machine, job: Job) -> Outcome:
             "and did not run for a second: the file system does not answer.",
             evidence=_evidence(job, of_network),
             confidence="likely",
-            fix=Fix("Check the file server and its mount; the threads go on once it answers", verify="df -h"),
+            fix=Fix("Check the file server and its mount; the threads continue once it answers", verify="df -h"),
         )
     other = [one for one in stuck if _kind(one) is None]
     if other:

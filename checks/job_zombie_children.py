@@ -1,4 +1,4 @@
-"""A process of a running job has died and the rest goes on.
+"""A process of a running job has died and the rest continues.
 
 Why
   A process that has ended stays as a zombie until its parent asks for its result. A worker of a data loader or a rank

@@ -3,7 +3,7 @@
 Why
   The compute part of amdgpu learns each GPU generation in some kernel release. An older kernel shows at best a picture
   and offers no KFD node. Enterprise kernels carry newer drivers than their number says, and AMD's own driver package
-  brings its code along, so the number alone proves nothing: it counts where the GPU has indeed no driver.
+  contains its own code, so the number alone proves nothing: it counts where the GPU has indeed no driver.
 
 Fix
   Boot a newer kernel (on Ubuntu the HWE or OEM kernel), or install AMD's driver package for the running one.

@@ -116,7 +116,7 @@ def _old(machine: Machine, gpu: Gpu, chip: Chip, said: Sequence[LogEvent]) -> Fi
         evidence=(*_quoted(machine, said), cite(gpu.pci_id)),
         fix=Fix(
             "Use another GPU for training, or train on the CPU; no setting and no ROCm release makes this chip compute "
-            "(the display works as it is)",
+            "(the display works without changes)",
             safety="safe",
             verify="rocminfo",
         ),
@@ -154,7 +154,7 @@ def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
         return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
     fix = Fix(
         "Use another GPU for training, or train on the CPU; no setting makes this chip compute (the display "
-        "works as it is)",
+        "works without changes)",
         safety="safe",
         verify="rocminfo",
     )

@@ -97,7 +97,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
             "GPU: a CUDA build is installed.",
             evidence=shown([message]),
             fix=Fix(
-                "Install the ROCm build of this package (and of torch) in place of the CUDA build; installing "
+                "Install the ROCm build of this package (and of torch) instead of the CUDA build; installing "
                 "CUDA does "
                 "not help"
             ),
@@ -109,7 +109,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
         return error(
             f"{one.name} belongs to ROCm, but this machine has an NVIDIA GPU: a ROCm build is installed.",
             evidence=shown([message]),
-            fix=Fix("Install the CUDA build of this package in place of the ROCm build"),
+            fix=Fix("Install the CUDA build of this package instead of the ROCm build"),
             cause="wrong-backend-build",
             confidence="likely",
             explains=("missing-shared-library",),
@@ -132,7 +132,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
         return error(
             f"An extension was built for another torch: {one.name} is not part of the installed one (another "
             f"release, or "
-            "CUDA in place of ROCm or CPU).",
+            "CUDA instead of ROCm or CPU).",
             evidence=shown([message]),
             fix=Fix(
                 "Reinstall the extension (torchvision, torchaudio, xformers ...) in the build that matches the "

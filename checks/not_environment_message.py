@@ -44,7 +44,7 @@ _CODE = {
     "loss-not-finite": (
         "The loss became NaN or infinite during training: a matter of data, learning rate or number format in "
         "most cases.",
-        "Try a lower learning rate, gradient clipping, BF16 in place of FP16, and "
+        "Try a lower learning rate, gradient clipping, BF16 instead of FP16, and "
         "torch.autograd.set_detect_anomaly(True)",
     ),
     "duplicate-gpu": (

@@ -61,9 +61,8 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 f"A device rule (cgroup) forbids {names}, although the file's permissions allow it: CUDA finds no GPU.",
                 evidence=evidence,
                 fix=Fix(
-                    "Restart the container; start it with CDI devices so that a reload of systemd on the host does "
-                    "not take "
-                    "them away",
+                    "Restart the container; start it with CDI devices so that they survive a reload of systemd on "
+                    "the host",
                     command=by_cdi,
                     safety="safe",
                     verify="nvidia-smi",

@@ -82,7 +82,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         which = f" {found} (built with {wanted})" if wanted and found else ""
         text = f"The loader gives the program another cuDNN{which} than the one that it was built with."
         together = Fix(
-            "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels bring their own), or install the nvidia-cudnn "
+            "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels include their own), or install the nvidia-cudnn "
             "version that torch requires",
             "unset LD_LIBRARY_PATH",
             "safe",
@@ -95,7 +95,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         )
         together = Fix(
             "Install the same torch (and nvidia-nccl) on every node, best from one image, and unset LD_LIBRARY_PATH "
-            "and LD_PRELOAD that bring another libnccl",
+            "and LD_PRELOAD that point to another libnccl",
             'python3 -c "import torch; print(torch.cuda.nccl.version())"',
             "safe",
         )

@@ -6,7 +6,7 @@ Why
   down. A non-fatal error lost one transfer; some come from harmless probing while the machine starts.
 
 Fix
-  See whether the counters still grow (they count since boot). If they do: reseat the card, take out risers, clean
+  See whether the counters still grow (they count since boot). If they do: reseat the card, remove risers, clean
   the contacts, try another slot; then update the firmware of the board.
 
 References

@@ -1,8 +1,8 @@
 """The PCIe link of a GPU uses fewer lanes than it could.
 
 Why
-  Fewer lanes mean slower copies between host and GPU, and slower collectives between GPUs that are joined by PCIe
-  alone. Compute on the GPU itself is not slower. Usual reasons: the card is not seated well, dust or damage on the
+  Fewer lanes mean slower copies between host and GPU, and slower collectives between GPUs that are joined only by
+  PCIe. Compute on the GPU itself is not slower. Usual reasons: the card is not seated well, dust or damage on the
   contacts, a riser or mining adapter, a slot with few lanes, lanes shared with another slot or an M.2 drive.
 
   The link of the slot is what counts. Boards of AMD from Vega on and of Intel hold a PCIe switch: the GPU's own
@@ -53,7 +53,7 @@ _FEW = 2  # lanes: no board has a slot for a GPU with so few; it takes a riser, 
 _BUILT_WITH = 8  # lanes that a card can use at least when x1 or x2 is far below its design
 _SERVER_TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 _FIX = Fix(
-    "Reseat the card, take out risers and adapters, use the slot that is wired to the processor, and look for lane "
+    "Reseat the card, remove risers and adapters, use the slot that is wired to the processor, and look for lane "
     "splitting in the firmware setup",
     command="sudo lspci -vv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'",
 )

@@ -2,7 +2,7 @@
 
 Why
   accelerate, transformers, peft, huggingface_hub, torch and the packages around them are released on their own, and
-  each release takes names away and brings new ones. A package that was written for another release of its neighbour
+  each release removes names and adds new ones. A package that was written for another release of its neighbour
   ends with "cannot import name", "has no attribute" or "No module named". Driver and GPU have no part in it.
 
 Fix

@@ -6,7 +6,7 @@ Why
   to 127.0.1.1, a name server that cannot look up addresses backwards, and firewalls end in these messages.
 
 Fix
-  Use the IP address of the first node in place of its name, or add the names to /etc/hosts on every node; start every
+  Use the IP address of the first node instead of its name, or add the names to /etc/hosts on every node; start every
   node with the same endpoint, rendezvous id and node count.
 
 References

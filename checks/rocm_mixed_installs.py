@@ -6,7 +6,7 @@ Why
   not found", or faults that no one else has. Several releases side by side in their own folders are fine.
 
 Fix
-  Let one release be the only one on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and bring all
+  Let one release be the only one on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and update all
   packages to one release.
 
 References
@@ -77,7 +77,7 @@ def _paths(machine: Machine) -> Finding | None:
         f"The search paths name more than one ROCm release: {shown}.",
         evidence=list(dict.fromkeys(evidence)),
         fix=Fix(
-            "Let LD_LIBRARY_PATH and ROCM_PATH name one release, or unset both: wheels bring their own libraries",
+            "Let LD_LIBRARY_PATH and ROCM_PATH name one release, or unset both: wheels include their own libraries",
             command="unset LD_LIBRARY_PATH ROCM_PATH ROCM_HOME",
             unsets=("LD_LIBRARY_PATH", "ROCM_PATH", "ROCM_HOME"),
             safety="safe",

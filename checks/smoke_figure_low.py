@@ -3,7 +3,7 @@
 Why
   One slow GPU slows a whole training job: at each step the others wait for it. The measured figures of the smoke
   tests are compared with equal GPUs of the same machine, and with a published peak only where a source says what
-  share of it is normal. Heat that takes clocks away shows under sustained load alone.
+  share of it is normal. Clocks that drop because of heat show only under sustained load.
 
 Fix
   The message says what else was seen: another program on the GPU, a PCIe link below what both ends can do (seat

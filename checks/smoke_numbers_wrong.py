@@ -3,7 +3,7 @@
 Why
   A mode of distributed training gave a loss, a gradient or a parameter that differs from what one process computes on
   the same batch, or it did not do what it is for (split the work, use the other processes, come in time). A training
-  run in this mode goes on without an error and learns something else, or wastes what it was given.
+  run in this mode continues without an error and learns something else, or wastes what it was given.
 
 Fix
   Look at the rank that is named, and at the layer: arithmetic on one device (run the mode compute on that GPU alone,

@@ -1,7 +1,7 @@
 """Compiling an extension failed because the CUDA or ROCm toolkit is missing or a different version than torch's.
 
 Why
-  Wheels bring the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
+  Wheels include the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
   hipcc from a toolkit in CUDA_HOME or ROCM_HOME, which must be of the major version that torch was built with; that
   torch itself runs proves nothing about it.
 
@@ -42,7 +42,7 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             f"The CUDA toolkit that compiles extensions is {have}, and torch was built with {want}.",
             evidence=shown(differs),
             fix=Fix(
-                f"Bring both to one version: install the toolkit for {want} and set CUDA_HOME to it, or "
+                f"Make the versions match: install the toolkit for {want} and set CUDA_HOME to it, or "
                 f"reinstall torch "
                 f"in a build for {have}; a ready-made wheel of the extension avoids compiling",
                 command=shell("export CUDA_HOME=/usr/local/cuda-{version:number}; nvcc --version", version=torch or ""),
@@ -103,7 +103,7 @@ def _dropped(archs: tuple[Message, ...], level: str) -> Outcome:
         "dropped Kepler): its list of architectures is older than the toolkit. This says nothing of the GPU.",
         evidence=shown(archs),
         fix=Fix(
-            f"Take compute_{level} and sm_{level} out of the build (CMakeLists.txt, setup.py: -gencode, "
+            f"Remove compute_{level} and sm_{level} from the build (CMakeLists.txt, setup.py: -gencode, "
             "CUDA_NVCC_FLAGS, CMAKE_CUDA_ARCHITECTURES) and name the architecture of the GPU, such as 86; only for a "
             "GPU of that age install a toolkit of its time (8.0 for 2.x, 10.2 for 3.0, 11.8 for 3.5 and 3.7)",
             command="nvcc --version; nvidia-smi --query-gpu=compute_cap --format=csv",

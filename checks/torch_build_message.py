@@ -88,7 +88,7 @@ def _no_gpu_support(machine: Machine, messages: tuple[Message, ...]) -> Finding:
         evidence=shown(messages),
         fix=Fix(
             f"Install the {wanted} build of torch from its own wheel index in this environment, with torchvision and "
-            "torchaudio from the same index; a later pip install without the index can bring the CPU build back",
+            "torchaudio from the same index; a later pip install without the index can install the CPU build again",
             fix.command,
             fix.safety,
             verify=fix.verify,

@@ -2,7 +2,7 @@
 
 Why
   Python takes the first one on its path. A torch in `~/.local` hides the one of the environment that was just
-  installed; a folder `torch` beside the script hides both; of two packages that bring the same module (triton,
+  installed; a folder `torch` beside the script hides both; of two packages that contain the same module (triton,
   pytorch-triton-rocm) the last one installed overwrote files of the other.
 
 Fix
@@ -62,11 +62,11 @@ def torch_duplicates(machine: Machine) -> Outcome:
         shown = " and ".join(f"{name} {packages[name]}" for name in tritons)
         found.append(
             warning(
-                f"{shown} are both installed and bring the same module, triton: the later one overwrote the other.",
+                f"{shown} are both installed and contain the same module, triton: the later one overwrote the other.",
                 evidence=[cite(torch.packages, shown)],
                 about=About(packages=tuple(tritons)),
                 fix=Fix(
-                    "Uninstall all of them, then reinstall torch from its own index, which brings the right one",
+                    "Uninstall all of them, then reinstall torch from its own index, which has the right one",
                     command=shell("python3 -m pip uninstall -y {packages:package}", packages=tritons),
                     safety="manual",
                     verify='python3 -c "import triton; print(triton.__version__, triton.__file__)"',

@@ -69,7 +69,7 @@ def torch_import_fails(machine: Machine) -> Outcome:
             cause="missing-shared-library",
             explains=explains,
             fix=Fix(
-                f"{where} (ldconfig, LD_LIBRARY_PATH); a wheel that brings its own libraries needs reinstalling",
+                f"{where} (ldconfig, LD_LIBRARY_PATH); a wheel that includes its own libraries needs reinstalling",
                 command=shell("ldconfig -p | grep {library:library}", library=library.split(".so")[0]),
                 safety="safe",
                 verify=_FRESH,

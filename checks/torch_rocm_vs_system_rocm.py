@@ -1,7 +1,7 @@
 """torch was built for a different major release of ROCm than the one that is installed here.
 
 Why
-  The wheels of pytorch.org bring their own ROCm libraries and need only the kernel driver: for them the system's ROCm
+  The wheels of pytorch.org include their own ROCm libraries and need only the kernel driver: for them the system's ROCm
   may be of any release. A torch that takes its libraries from the system (a distribution's or a self-built one) loads
   whatever is in /opt/rocm, and another major release has other library versions: it fails to import, or crashes.
 
@@ -66,7 +66,7 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
         "is installed.",
         evidence=[
             cite(torch.hip),
-            cite(torch.bundled_rocm, "brings no ROCm libraries"),
+            cite(torch.bundled_rocm, "includes no ROCm libraries"),
             *(cite(i.version) for i in installs),
         ],
         fix=Fix(

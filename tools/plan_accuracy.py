@@ -45,11 +45,11 @@ _CAUSES = """\
   last stage to what the first holds, so it explains no gap alone.
 - Memory, 7 % too low: DeepSpeed with short sequences, by 1.2 GiB. ZeRO-3 with the optimizer in main memory keeps its
   gradients there too (`self.device` in `runtime/zero/stage3.py`), 1.9 GiB less than is counted. The page has six
-  lengths: from 64k on they are on a line of 8.4 GiB and 476 kB a token, which is about what the sources give. At 32k
+  lengths: from 64k on they lie on a line of 8.4 GiB and 476 kB a token, which is about what the sources give. At 32k
   2.9 GiB more are reserved, at 8k 4.3 GiB. The largest blocks of a layer are then smaller than the 1 GiB of the head,
   and the allocator joins none: likely, not measured. Counted by the sources alone, short sequences would be too low.
 - Tensor parallelism of torchtitan without overlap was 6 % too low, until the segments of two whole tensors were counted
-  that the logits cannot use. With overlap they are in symmetric memory.
+  that the logits cannot use. With overlap they lie in symmetric memory.
 - Speed, 14 % too low to 16 % too high: context parallelism from two to eight ranks, where attention takes nearly all.
 - Speed, 8 to 14 % too high: tensor parallelism over eight GPUs for a model of 8B; 5 to 10 % too low for 70B.
 - Recomputed layers were 8 % too slow with llm-foundry and 11 % with torchtitan, until the last product of a layer was

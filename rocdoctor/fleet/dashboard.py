@@ -73,7 +73,8 @@ def _whole(panels: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "uid": "rocdoctor-fleet",
         "title": "rocdoctor fleet",
-        "description": "Which nodes to take out, and why: what rocdoctor fleet metrics writes, by Prometheus.",
+        "description": "Which nodes to take out of service, and why: what rocdoctor fleet metrics writes, by "
+        "Prometheus.",
         "tags": ["rocdoctor"],
         "timezone": "browser",
         "editable": True,

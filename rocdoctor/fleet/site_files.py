@@ -174,7 +174,7 @@ exit 0
 
 _NHC_CONF = f"""\
 # Written by rocdoctor: a line for nhc.conf. NHC drains outside all bounds of `rocdoctor fleet apply`, and takes the
-# node back at the first good run: certain faults alone count here.
+# node back at the first good run: only certain faults count here.
  * || check_cmd_output -t 10 -r 0 -M '%L' -m '!/^closed/' {_NHC_PLACE}/rocdoctor-nhc.sh
 """
 

@@ -135,7 +135,7 @@ the same estimate says of the same depths.
   plans of a GPU and the last 16 GPUs stay. A file that others can write is not used. Delete it to forget.
 - For the plan that ran, it takes the place of the estimate. Other plans of its kind (framework, precision, method,
   compiled or not) are only said to need more, never less. Speeds of all plans on this GPU are scaled.
-- Not kept: a run on the CPU in place of GPUs, with a smaller vocabulary, with ranks that are not alike, beside others
+- Not kept: a run on the CPU instead of GPUs, with a smaller vocabulary, with ranks that are not alike, beside others
   that held memory of a GPU, or so small that a process differs more from the next.
 - A rank out of memory is named with the part of the step and what the plan predicted; a rank that hangs as in any mode.
 - A plan for another number or kind of GPUs is refused. `--device cpu` tries its memory alone, with processes.

@@ -106,7 +106,7 @@ def _deliver(options: Options, files: list[File], plan: Plan | None) -> int:
     """One file goes to standard output, several into the folder that the user names."""
     if not options.quiet:
         said = "what you named and what the evidence holds is not masked in these files, since launchers need it"
-        output.note(said if options.output is None else f"{said}; they are written for you alone to read (mode 0600)")
+        output.note(said if options.output is None else f"{said}; only you can read them (mode 0600)")
     if options.output is None:
         # The pair of env is one thing in two spellings.
         if len(files) == 1 or options.targets == ("env",):

@@ -86,7 +86,7 @@ def _judge_options(options: Options) -> None:
     """UsageError for options that do not go together."""
     if options.undo is not None:
         if options.names or options.apply or options.yes or options.source is not None or options.format != "text":
-            raise UsageError("--undo FOLDER goes alone")
+            raise UsageError("--undo FOLDER takes no other option")
         return
     if options.yes and not options.apply:
         raise UsageError("--yes goes with --apply")

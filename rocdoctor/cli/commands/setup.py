@@ -64,7 +64,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
     add("--script", type=Named, metavar="FILE", help="also write the steps as a shell script (mode 0700, for review)")
     add("--force", action="store_true", help="overwrite an existing script")
-    add("--offline", action="store_true", help="list all downloads, and how to bring them to this machine")
+    add("--offline", action="store_true", help="list all downloads, and how to carry them to this machine")
     add(
         "machines",
         nargs="*",

@@ -256,7 +256,12 @@ OF_MACHINE: tuple[OfMachine, ...] = (
         "container", "host", "container", "a container has limits and libraries of its own", lambda m: m.container.kind
     ),
     _all(
-        "os", "version", "operating system", "brings the libraries below torch", lambda m: m.os.pretty_name, "version"
+        "os",
+        "version",
+        "operating system",
+        "supplies the libraries that torch needs",
+        lambda m: m.os.pretty_name,
+        "version",
     ),
     _all("kernel", "version", "kernel", "drivers are built for one kernel", lambda m: m.kernel.release, "version"),
     _all(

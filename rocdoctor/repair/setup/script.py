@@ -120,7 +120,8 @@ _FRAME = (
     "# What stops it is said in words, whatever the program that failed has said.",
     """trap 'say "Stopped: $at failed (see above). Fix that, then run: bash $0" >&2' ERR""",
     'fail() { say "$*" >&2; exit 1; }',
-    "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to go on with.",
+    "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to continue "
+    "with.",
     "wait_for() {",
     '    again="Then run: bash $0"',
     '    [ "$2" -eq 0 ] || again="$again $2"',
@@ -249,7 +250,7 @@ def _required(step: Step, place: int) -> Iterator[str]:
         for one in actions:
             if is_refresh(one) or is_rebuild(one):
                 # Who lacks privileges needs no fresh lists where nothing is to be installed.
-                may_fail = " || say '  the lists of packages stay as they are'" if is_refresh(one) else ""
+                may_fail = " || say '  the package lists stay unchanged'" if is_refresh(one) else ""
                 yield from (f"{_INDENT}{line}{may_fail}" for line in _action(one))
         yield "else"
         yield from (f"{_INDENT}{line}" for line in doing)

@@ -105,13 +105,12 @@ def stay_enabled(actions: Iterable[Action]) -> tuple[str, ...]:
     """That EPEL and CodeReady Builder outlive the undo of a step that enabled them, and what takes EPEL away."""
     changed = changes_of(actions)
     if any(one.startswith("module ") for one in changed):
-        return ("The undo leaves the modules of SLES enabled: SUSEConnect -d takes one away.",)
+        return ("The undo leaves the modules of SLES enabled: SUSEConnect -d disables one.",)
     if "epel-release" not in changed:
         return ()
     away = packages_action("dnf", "remove", "epel-release").command
     return (
-        "The undo leaves EPEL and CodeReady Builder enabled, since other packages may need them; "
-        f"{away} takes EPEL away.",
+        f"The undo leaves EPEL and CodeReady Builder enabled, since other packages may need them; {away} removes EPEL.",
     )
 
 

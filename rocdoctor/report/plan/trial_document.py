@@ -75,7 +75,7 @@ def _verdict(one: Outcome, found: Compared) -> str:
     verdict = f"it {FITS[fits]}"
     if found.disturbed:
         return (
-            f"{ran}, and something else held memory of a GPU meanwhile: {words}. By what its ranks allocated "
+            f"{ran}, and something else used GPU memory at the same time: {words}. By what its ranks allocated "
             f"{verdict}; try again on idle GPUs before you judge its speed."
         )
     if found.off:
@@ -188,7 +188,7 @@ def _notes(one: Outcome) -> Iterator[Block]:
     elif one.state == "ran":
         shared = one.compared is not None and one.compared.disturbed
         why = (
-            "something else held memory of a GPU meanwhile"
+            "something else used GPU memory at the same time"
             if shared
             else "it does not speak for the plan itself on this machine"
         )

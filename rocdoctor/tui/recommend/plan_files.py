@@ -102,7 +102,7 @@ class PlanFiles(Horizontal):
         """Nobody waits for files any more."""
         if self._work is not None and self._work.running:
             self._work.cancel()
-            self.say("Stopped; space on a target goes on.")
+            self.say("Stopped; space on a target continues.")
 
     def _emit(self, targets: tuple[str, ...]) -> None:
         if self._work is not None:

@@ -84,5 +84,5 @@ def _going_on(session: SmokeSession, deadline: str) -> Text:
         which = f", set {len(session.passes)} of ranks" if len(session.passes) > 1 else ""
         done = f"{session.done} of {len(session.modes)} modes done{which}, {seconds}"
         text.append(f"Running {one_line(session.current)}: {done}", style="bold")
-    text.append(f". Deadline of a mode: {deadline}. x ends it; other screens may be opened meanwhile.")
+    text.append(f". Deadline of a mode: {deadline}. x ends it; you can open other screens while it runs.")
     return text

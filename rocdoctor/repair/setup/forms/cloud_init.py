@@ -78,7 +78,7 @@ def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
         yield from comment(told, indent="  ")
         yield from _file(_APT_WAITS, "0644", 'DPkg::Lock::Timeout "600";\n')
     if any(fate(plan, step) == "restart" for step in plan.steps):
-        yield from comment("A restart where the script asks for one; it goes on at the next start.")
+        yield from comment("It restarts where the script asks for it, and continues at the next start.")
         yield "power_state:"
         yield "  mode: reboot"
         yield f"  condition: [test, -e, {_MARK}]"

@@ -192,7 +192,7 @@ def _same(situation: Situation) -> Step:
         notes=(
             "rocdoctor bundle on each node writes one file; rocdoctor diff compares two or more of them.",
             "rocdoctor smoke --nnodes 2 --node-rank 0 --rdzv ADDRESS:29500 (and 1 on the other node) proves the "
-            "network; within srun it needs --nnodes auto alone.",
+            "network; within srun it needs only --nnodes auto.",
         ),
         optional=True,
     )

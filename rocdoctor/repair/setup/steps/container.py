@@ -85,7 +85,7 @@ def _engine(situation: Situation) -> Step:
     evidence = tuple(cite(_program(situation, name), f"no {name}") for name in ("docker", "podman"))
     why = "Neither docker nor podman is installed."
     if package is None or situation.manager not in package_managers():
-        gap = f"The tables do not say which package of {situation.os_words} brings one."
+        gap = f"The tables do not say which package of {situation.os_words} provides one."
         return Step(_ENGINE, title, "unknown", f"{why} {gap}", evidence, verify=Verify(command="podman --version"))
     program = "podman" if package == "podman" else "docker"
     return Step(
@@ -226,7 +226,7 @@ def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
     ]
     if vendor == "amd":
         found += [
-            "The nodes are /dev/kfd and /dev/dri/renderD*; to hand on one GPU name its render node alone.",
+            "The nodes are /dev/kfd and /dev/dri/renderD*; to pass one GPU, name only its render node.",
         ]
         if "docker" in engines:
             found += [

@@ -370,7 +370,7 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
     generic = situation.kernel.endswith("-generic")
     if generic and found is not None and found.id == "ubuntu" and install.modules_apart(situation.kernel, found.key):
         first = [packages_action(found.manager, "install", extra), *first]
-        notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
+        notes.append("Servers and clouds have kernels without it: the package of extra modules has it.")
         notes += [one for one in install.kernel_gone(found, situation.kernel)[:1] if one]
     actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
     return Step(

@@ -279,7 +279,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if situation.secure_boot is None and route.secure_boot:
         notes.append(f"Whether Secure Boot is on is not known. {install.boot_notes(route.secure_boot)[0]}")
     if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
-        notes.append("Ubuntu signs this module, so that Secure Boot accepts it as it is.")
+        notes.append("Ubuntu signs this module, so Secure Boot accepts it.")
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
         notes.append("nouveau drives the GPU until the restart; the package keeps it from loading afterwards.")
     return Step(

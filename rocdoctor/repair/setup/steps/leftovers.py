@@ -51,7 +51,7 @@ _GTT = ("gttsize", "gtt_size")
 _GTT_STEPS = ("parameter-gttsize", "parameter-gtt-size")
 _LEAVE, _TO_DRIVER = "Leave the amdgpu parameter ", " to the driver"
 _GTT_TEXT = (
-    "Take it out where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
+    "Remove it where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
     "and amdgpu calls its own gttsize deprecated."
 )
 # What lists the packages of AMDGPU-PRO, by package manager.
@@ -252,7 +252,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
                 Verify("rocm-mixed-installs"),
                 notes=(
                     "What is removed with them is listed before anything is done: read it.",
-                    "Nothing brings them back: no release has them any more.",
+                    "They cannot be restored: no release has them any more.",
                 ),
             )
         yield from _pro(situation, packages, found.manager)

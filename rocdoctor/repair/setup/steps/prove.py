@@ -52,7 +52,7 @@ def _checks(situation: Situation) -> Step:
         evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
         why = "No check of ours finds an error in this evidence."
         if diagnosis.worst == "error":
-            evidence = (Evidence("errors of a GPU that trains nothing alone", "rocdoctor check"),)
+            evidence = (Evidence("only errors of a GPU that is not used for training", "rocdoctor check"),)
             why = "No check finds an error that touches training: what is left is of a GPU without ROCm."
         return Step("checks", "Check the whole machine", "done", why, evidence, verify=verify, notes=notes)
     first = causes[0]

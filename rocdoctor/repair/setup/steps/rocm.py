@@ -49,11 +49,12 @@ _OLD_WHEEL = (
 )
 _BY_WHEEL = ("pytorch", "cluster-node")  # goals that a torch wheel reaches without ROCm's packages
 _WHEEL = (
-    "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo and amd-smi. What extensions "
+    "A torch wheel includes the ROCm libraries that it needs: these packages add rocminfo and amd-smi. What extensions "
     "are compiled with is in amdrocm-core-dev (amdrocm-core-devel on RPM systems)."
 )
 _WHEEL_OWN = (
-    "A torch wheel brings the ROCm libraries that it needs: these packages are for other programs of the distribution, "
+    "A torch wheel includes the ROCm libraries that it needs: these packages are for other programs of the "
+    "distribution, "
     "and for what is compiled here."
 )
 

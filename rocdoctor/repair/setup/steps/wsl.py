@@ -130,7 +130,7 @@ def _newer_rocm(situation: Situation, gfx: Known[str]) -> Step | None:
         _ID,
         f"AMD Software {row['adrenalin']} or newer in Windows",
         "unknown",
-        f"{serves}, and ROCm {line}, which this plan brings, asks for AMD Software (Adrenalin) {row['adrenalin']} or "
+        f"{serves}, and ROCm {line}, which this plan installs, requires AMD Software (Adrenalin) {row['adrenalin']} or "
         "newer: which one Windows has cannot be seen from in here.",
         (cite(gfx),),
         risk="manual",

@@ -112,7 +112,7 @@ def _zero(plan: Plan) -> list[DeepSpeedLine]:
     gib = 4 * bucket / 2**30
     held = f"two buckets of {bucket:,} 16-bit gradients are in flight ({gib:.2g} GiB), as estimated"
     lines += [
-        DeepSpeedLine(f"{name}overlap_comm", True, "gradients are reduced while the backward pass goes on"),
+        DeepSpeedLine(f"{name}overlap_comm", True, "gradients are reduced during the backward pass"),
         DeepSpeedLine(f"{name}contiguous_gradients", True, "gradients are copied into one buffer: no fragments"),
         DeepSpeedLine(f"{name}reduce_bucket_size", bucket, held),
     ]

@@ -93,7 +93,7 @@ def _domain(plan: Plan) -> Iterator[str]:
         nodes = min(fleet.nodes, domain // fleet.per_node)
         yield (
             f"NVLink is taken to join {nodes} nodes, as in one NVL{domain} rack with IMEX. Nodes of other racks, or "
-            "without it, have their network alone: expect a slower step there."
+            "without it, have only their network: expect a slower step there."
         )
 
 

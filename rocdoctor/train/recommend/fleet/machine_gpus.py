@@ -247,5 +247,7 @@ def _equal(devices: Sequence[CountedDevice], left_out: list[str]) -> list[Counte
     best = max(groups.values(), key=lambda group: (sum(one.memory_bytes or 0 for one in group), len(group)))
     name = value_or(best[0].gpu.name, "") or value_or(best[0].gpu.pci_id, "")
     others = {one.gpu.index: one.gpu for one in devices if one not in best}
-    left_out += [f"{gpu.label}: unlike the {len(best)} x {name}; a plan is for equal GPUs" for gpu in others.values()]
+    left_out += [
+        f"{gpu.label}; differs from the {len(best)} x {name}; a plan is for equal GPUs" for gpu in others.values()
+    ]
     return best

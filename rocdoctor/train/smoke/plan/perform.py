@@ -57,7 +57,7 @@ def setting_of(
         return RunSetting(ranks, "gloo", "cpu", untested=("GPUs",))
     if len(gpus) < ranks:
         seen = f"torch sees {len(gpus)} here" if gpus else "torch sees none here"
-        small = "" if gpus else ", or try its memory alone with --device cpu"
+        small = "" if gpus else ", or try only its memory with --device cpu"
         raise PlanError(f"the plan is for {ranks} GPU{'s' * (ranks > 1)} and {seen}{_ELSEWHERE}{small}")
     other = [
         one for one in gpus[:ranks] if abs(float(one.get("memory_bytes") or 0) / work.gpu.memory_bytes - 1) > _OTHER_GPU
