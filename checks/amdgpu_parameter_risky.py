@@ -7,7 +7,7 @@ Why
 
 Fix
   Remove the parameter where it is set (kernel command line: `amdgpu.NAME=`, /etc/modprobe.d: `options amdgpu NAME=`),
-  unless somebody asked for it to find a fault.
+  unless it was set on purpose to find a fault.
 
 References
   https://docs.kernel.org/gpu/amdgpu/module-parameters.html

@@ -6,7 +6,7 @@ Why
   added during this boot show that more pages are failing.
 
 Fix
-  Save the log and have the card replaced at the limit; watch it while the list grows.
+  Save the log. If the limit is reached, have the card replaced; until then watch whether the list grows.
 
 References
   drivers/gpu/drm/amd/amdgpu/amdgpu_ras_eeprom.c

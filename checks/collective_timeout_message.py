@@ -1,9 +1,9 @@
-"""A collective ran into its time limit because some rank did not take part.
+"""A collective timed out because some rank did not take part.
 
 Why
-  The watchdog ends a job when a collective does not finish. The rank that prints the message is a victim: another one
-  crashed, waits in other code (a longer batch, a checkpoint, an evaluation on rank 0 only), or never started the same
-  collective. Raising the limit hides that.
+  The watchdog ends a job when a collective does not finish. The rank that prints the message is not the cause: another
+  one crashed, waits in other code (a longer batch, a checkpoint, an evaluation on rank 0 only), or never started the
+  same collective. Raising the limit hides that.
 
 Fix
   Find the rank that is missing: the one with the lowest "last enqueued" number, or whose log ends first. Look at its
@@ -66,7 +66,7 @@ def collective_timeout_message(machine: Machine) -> Outcome:
             *(line for line, _, _ in run.clients),
         ],
     )
-    text = f"Some rank did not take part in {what}, which ran into its time limit."
+    text = f"Some rank did not take part in {what}, which timed out."
     if not messages and run.waits and not run.timeouts:
         text = "A rank timed out waiting for another: that one did not take part, or the network loses what they send."
     return info(

@@ -3,7 +3,7 @@
 Why
   PyPI and conda's pytorch channel carry torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes
   of their own, which have "rocm" in their address. `cudatoolkit` and `pytorch-cuda` are of no use on an AMD GPU. An
-  index given with --extra-index-url is only one of two, and pip takes the higher version, so PyPI's build may win.
+  index given with --extra-index-url is only one of two, and pip picks the higher version, so PyPI's build may win.
 
 Fix
   Uninstall that build and install torch from one index of this machine's GPUs with --index-url; with uv name the
@@ -84,9 +84,9 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
     if not (misses_gpu(machine) or symptoms):
         return None
     return error(
-        "torch is asked for without an exact version, and the ROCm index is used in addition to PyPI "
+        "The command asks for torch without an exact version, and the ROCm index is used in addition to PyPI "
         "(--extra-index-url): pip "
-        "takes the highest version of both, and where PyPI's is newer that is the CUDA or CPU build, not a ROCm build.",
+        "picks the highest version of both, and if PyPI's is newer, that is the CUDA or CPU build, not a ROCm build.",
         evidence=(*shown_command(one), *shown(symptoms)[:1]),
         fix=Fix(
             "Name only the ROCm index with --index-url for torch, torchvision and torchaudio, or pin a version that "

@@ -6,8 +6,8 @@ Why
   operators at run time, so there it matters even if you compile nothing yourself.
 
 Fix
-  Install the toolkit of torch's CUDA version beside the other (without its driver) and point CUDA_HOME to it, or
-  install a torch built for the toolkit's version. Ready-made wheels of an extension avoid it altogether.
+  Install the toolkit of torch's CUDA version alongside the other (without its driver) and point CUDA_HOME to it, or
+  install a torch built for the toolkit's version. Prebuilt wheels of an extension avoid the problem.
 
 References
   https://developer.nvidia.com/cuda-toolkit-archive

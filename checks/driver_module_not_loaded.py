@@ -1,7 +1,7 @@
 """The kernel module of the GPU driver is not loaded.
 
 Why
-  A GPU is on the bus, and its module (amdgpu, nvidia) is not in the kernel: it is not installed for the running kernel
+  A GPU is on the bus, but its module (amdgpu, nvidia) is not loaded: it is not installed for the running kernel
   (a kernel update, a DKMS build that failed, the extra module package missing in cloud kernels), or nothing loaded it.
 
 Fix
@@ -86,9 +86,7 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
     if misfit is not None:
         log = kernel_log(machine)
         evidence.append(quote(log.source if log else "", misfit.text, misfit.line))
-        message = (
-            f"The {module} module was not loaded because it was built for a different kernel than the running one."
-        )
+        message = f"The {module} module was not loaded because it was built for a different kernel."
         return finding(
             severity,
             message,

@@ -56,7 +56,7 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
         fix=Fix(
             f"Check dkms status and the kernel log. If the module was not built{running}, install the kernel "
             f"headers and "
-            f"reinstall {package}, or boot a kernel {supported}; with the kernel's own driver load it with modprobe "
+            f"reinstall {package}, or boot a kernel {supported}; for the kernel's own driver, load it with modprobe "
             f"{module}",
             command=shell(
                 "dkms status; sudo modprobe {module:module}; sudo dmesg | grep -i {module:module} | tail -20",

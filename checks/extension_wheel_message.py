@@ -7,7 +7,7 @@ Why
   for CUDA 12.6 and from 2.7 on. Builds of NVIDIA's containers and of conda-forge have the new one.
 
 Fix
-  Take the wheel whose name fits torch.__version__, torch.compiled_with_cxx11_abi() and the Python version, or build
+  Use the wheel whose name fits torch.__version__, torch.compiled_with_cxx11_abi() and the Python version, or build
   the extension from source with --no-build-isolation.
 
 References
@@ -40,7 +40,7 @@ def extension_wheel_message(machine: Machine) -> Outcome:
     text += (
         f", and {'; '.join(differing)}: it fits a different torch than the one here."
         if differing
-        else (": torch here must be that one, with the same C++ ABI, CUDA and Python, or symbols stay undefined.")
+        else (": torch here must be that one, with the same C++ ABI, CUDA and Python, or symbols are undefined.")
     )
     severity: Severity = "error" if differing else "warning"
     confidence: Confidence = "likely" if differing else "possible"

@@ -3,13 +3,13 @@
 Why
   The variable replaces the target that the driver reports, so that code for another GPU is loaded. Within one group of
   instruction sets that can work (gfx1031 as gfx1030), across groups it gives memory faults, hangs, wrong numbers or a
-  crashed desktop. The plain form hits every GPU of the machine. Where torch has code for the real target, it only
+  crashed desktop. The plain form affects every GPU of the machine. Where torch has code for the real target, it only
   disables the tuned code. A value that is not three decimal numbers stops the runtime: no GPU is visible.
 
 Fix
-  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, take the value of its own
-  group, and on different GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that fits
-  one card of a machine and harms another is named as mixed architectures.
+  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, use the value of its own
+  group, and on different GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that suits
+  one card of a machine but harms another is reported as mixed architectures.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors

@@ -1,9 +1,9 @@
 """A GPU stopped answering on the PCIe bus.
 
 Why
-  The driver reads nothing but ones from the device: it lost power, its link broke, or its firmware died. Work on it is
-  lost, and it comes back with a reboot at best. Power supply and cables under load, risers, seating and heat are the
-  usual reasons; a failing card is the last. External GPUs and docks that were unplugged look the same.
+  The driver reads only ones from the device: it lost power, its link broke, or its firmware died. Work on it is
+  lost, and at best it comes back after a reboot. Power supply and cables under load, risers, seating and heat are the
+  usual reasons; a failing card is the least likely. External GPUs and docks that were unplugged look the same.
 
 Fix
   Reboot with a full power-off, then reseat the card and its power cables and remove risers. If it comes back under
@@ -111,7 +111,7 @@ def _all_ones(machine: Machine, gpu: Gpu, fix: Fix) -> Finding | None:
     # A listing alone does not tell a laptop, which switches its second GPU off.
     return finding(
         "info" if not isinstance(machine.laptop, Known) else "warning",
-        "The configuration space of this GPU reads as ones (revision ff): it is switched off or no longer answers.",
+        "The configuration space of this GPU reads as all ones (revision ff): it is switched off or no longer answers.",
         evidence=(cite(gpu.revision),),
         fix=fix,
         confidence="likely",

@@ -6,7 +6,7 @@ Why
 
 Fix
   Power the machine off and on (a warm reboot is not enough). If it stays, the board firmware has to be written again or
-  the board replaced; only the vendor's tool may do that.
+  the board replaced; only the vendor's tool can do that.
 
 References
   Linux drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c (amdgpu_ras_boot_time_error_reporting)

@@ -6,7 +6,7 @@ Why
   stopped). Resets while the driver is loaded, or at suspend and resume, are ordinary and do not count.
 
 Fix
-  Treat the cause that is reported beside it. If a reset failed, reboot, or power the machine off and on.
+  Treat the cause that is reported with it. If a reset failed, reboot, or power the machine off and on.
 
 References
   https://docs.kernel.org/gpu/amdgpu/ras.html

@@ -2,7 +2,7 @@
 
 Why
   Without its driver a GPU has no device node, so no program can use it: `rocminfo`, `nvidia-smi` and torch do not list
-  it. The driver is absent, blacklisted, refused by Secure Boot, or it gave up on the GPU. Where the evidence shows
+  it. The driver is absent, blacklisted, refused by Secure Boot, or it failed to start the GPU. Where the evidence shows
   which of these it is, another check says so and this one only notes the fact.
 
 Fix

@@ -5,8 +5,8 @@ Why
   collective that needs it waits until its time-out, and the job looks as if it hangs.
 
 Fix
-  Look for the last lines of the missing rank (torchrun: --log-dir, or the error file) and into the kernel log for the
-  OOM killer. A rank that ended its work early on purpose must not leave collectives to the others.
+  Look for the last lines of the missing rank (torchrun: --log-dir, or the error file) and check the kernel log for the
+  OOM killer. A rank that ends early on purpose must still take part in the collectives of the others.
 
 References
   https://docs.pytorch.org/docs/stable/elastic/run.html (LOCAL_RANK, LOCAL_WORLD_SIZE)

@@ -2,8 +2,8 @@
 
 Why
   A thread in state D waits in the kernel and takes no signal. Short waits are normal; the same thread in the same
-  function, without having run once in a second, hangs on what that function belongs to: a GPU driver whose GPU does
-  not answer, a file server that is gone. No setting of torch or RCCL helps then.
+  function, without having run once in a second, is stuck in whatever that function belongs to: a GPU driver whose GPU
+  does not answer, a file server that is gone. No setting of torch or RCCL helps then.
 
 Fix
   Look at the kernel log of that time: a reset, a ring timeout or an Xid names the GPU. A GPU that does not come back
@@ -50,7 +50,7 @@ def job_stuck_in_kernel(machine: Machine, job: Job) -> Outcome:
         hidden = all(one.wchan is None for one in other)
         return info(
             f"{_count(other, len(threads))} in the kernel and did not run for a second; "
-            + ("which function they wait in is not shown to this user." if hidden else "no GPU driver is in sight."),
+            + ("which function they wait in is not shown to this user." if hidden else "no GPU driver is involved."),
             evidence=_evidence(job, other),
             fix=Fix(
                 "Read the kernel stack of the threads as root",

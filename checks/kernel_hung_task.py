@@ -1,9 +1,9 @@
 """A process waits in the kernel for minutes and cannot be ended.
 
 Why
-  The kernel reports tasks that wait uninterruptibly for more than two minutes. With a GPU driver in trouble beside
-  it, the GPU or its firmware does not answer, and even SIGKILL does not end the process. Slow network file systems
-  give the same line, which then has nothing to do with GPUs.
+  The kernel reports tasks that wait uninterruptibly for more than two minutes. If a GPU driver is in trouble at the
+  same time, the GPU or its firmware does not answer, and even SIGKILL does not end the process. Slow network file
+  systems give the same line, which then has nothing to do with GPUs.
 
 Fix
   Read the call trace below the line: the functions name the driver. A GPU that hangs needs a reset or a reboot.
@@ -60,7 +60,7 @@ def kernel_hung_task(machine: Machine) -> Outcome:
             ),
         )
     return warning(
-        f"{words}, beside trouble of a GPU or its driver: such processes cannot be ended.",
+        f"{words}, together with trouble in a GPU or its driver: such processes cannot be ended.",
         evidence=[*evidence, *quotes(machine, trouble[:2])],
         fix=Fix("Read the call trace of the blocked task, then reboot if the GPU does not come back", safety="reboots"),
     )

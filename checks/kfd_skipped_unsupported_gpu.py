@@ -4,7 +4,7 @@ Why
   ROCm reaches a GPU through the compute part of amdgpu (KFD). It has no code for first-generation GCN and some small
   later chips ("PITCAIRN not supported in kfd"), and an older kernel has none for GPUs that came after it ("GC IP ...
   not supported in kfd"). Display and games work all the same. Programs then stop with "Unable to open /dev/kfd" or "out
-  of resources", which sounds like a missing permission and is none.
+  of resources", which looks like a permission problem, but is not.
 
 Fix
   An old chip: no setting or ROCm release makes it work; use another GPU, or train on the CPU. A GPU newer than the

@@ -75,7 +75,7 @@ def _other_version(machine: Machine, message: Message) -> Finding | None:
         fix=Fix(
             "Install a build (version) of the program or plugin that is built for the release that is installed here, "
             "or "
-            "that release's libraries beside it; another major version under the missing name does not fit",
+            "that release's libraries alongside it; another major version under the missing name does not fit",
             command=shell("ldconfig -p | grep {stem:library}", stem=one.stem),
         ),
         confidence="likely",
@@ -184,7 +184,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"Install {one.package} of CUDA{major} (the version that {one.name} names"
             f"{f'; torch has CUDA {cuda}' if cuda else ''}), as a wheel "
             f"(nvidia-...-cu{(one.major or '12').split('.')[0]}) "
-            "or toolkit, or take a build of the program for the CUDA release that is here; add its folder to "
+            "or toolkit, or use a build of the program for the CUDA release that is here; add its folder to "
             "LD_LIBRARY_PATH or ldconfig",
             command=shell("pip list | grep -i nvidia; ldconfig -p | grep {stem:library}", stem=one.stem),
             verify=verify,

@@ -78,7 +78,7 @@ def _suspected(text: str, evidence: list[Evidence], about: About) -> Finding:
     """Programs crash: HIP loads code for every card that it offers, and libraries take files of the neighbour."""
     return warning(
         f"{text} Programs crash here: HIP wants code for every card that it offers, and libraries have been seen to "
-        "take the file of the other card.",
+        "load the file for the other card.",
         evidence=evidence,
         fix=Fix(
             "Give each process cards of one kind: HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES with their numbers, "

@@ -84,7 +84,7 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
         + named,
         evidence=shown(messages),
         fix=Fix(
-            "Make one ROCm release the only one: unset LD_LIBRARY_PATH (wheels include their own libraries), remove "
+            "Keep only one ROCm release: unset LD_LIBRARY_PATH (wheels include their own libraries), remove "
             "old "
             "/opt/rocm-* folders or the distribution's packages, and reinstall the component that is too old",
             command="echo $LD_LIBRARY_PATH; ls -d /opt/rocm*; ldconfig -p | grep -E 'amdhip64|hsa-runtime'",

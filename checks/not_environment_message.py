@@ -1,4 +1,4 @@
-"""The text shows a defect of software or user code; nothing in it blames the machine.
+"""The text shows a defect in software or user code; nothing in it points to the machine.
 
 Why
   Many errors that stop a training come from code: parameters that take no part in the loss, tensors of different shapes
@@ -105,7 +105,7 @@ def _isa(machine: Machine, messages: tuple[Message, ...]) -> Outcome:
         "hipBLASLt, Triton ...), unless HSA_OVERRIDE_GFX_VERSION is set.",
         "Unset HSA_OVERRIDE_GFX_VERSION if it is set. Otherwise find the library (MIOPEN_ENABLE_LOGGING=1, "
         "AMD_LOG_LEVEL=3), "
-        "switch off the solver that it names (for MIOpen the MIOPEN_DEBUG_* variables), and take the release "
+        "switch off the solver that it names (for MIOpen the MIOPEN_DEBUG_* variables), and install the release "
         "with the fix",
         messages,
     )

@@ -1,4 +1,4 @@
-"""The processes of a job did not meet: a host name does not resolve, or the rendezvous address cannot be reached.
+"""The processes of a job did not find each other: a name does not resolve, or the rendezvous cannot be reached.
 
 Why
   Each process connects to one address (MASTER_ADDR and MASTER_PORT, or torchrun's --rdzv-endpoint). It must resolve to

@@ -3,10 +3,10 @@
 Why
   Libraries of one ROCm release are built for each other. When packages of two releases share a prefix, or
   LD_LIBRARY_PATH names one release and ROCM_PATH another, a program loads some of each: "undefined symbol", "version
-  not found", or faults that no one else has. Several releases side by side in their own folders are fine.
+  not found", or faults that nobody else sees. Several releases side by side in their own folders are fine.
 
 Fix
-  Let one release be the only one on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and update all
+  Keep only one release on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and update all
   packages to one release.
 
 References

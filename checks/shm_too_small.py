@@ -56,7 +56,7 @@ def shm_too_small(machine: Machine) -> Outcome:
     who = "data loader workers and the collectives of several GPUs" if several else "data loader workers"
     return finding(
         severity,
-        f"{where}/dev/shm holds only {binary_size(size)}: {who} may fail with bus errors or 'no space left'.",
+        f"{where}/dev/shm has only {binary_size(size)}: {who} may fail with bus errors or 'no space left'.",
         evidence=(cite(machine.memory.shm_bytes, binary_size(size)),),
         fix=_fix(inside, size),
     )

@@ -7,7 +7,7 @@ Why
   failed. A drain that a person set for maintenance is not a fault.
 
 Fix
-  Log in to the named node, find what the reason speaks of, repair it, then return the node to service:
+  Log in to the named node, find and repair what the reason names, then return the node to service:
   `scontrol update NodeName=NODE State=RESUME`. Without the repair Slurm drains it again.
 
 References

@@ -1,8 +1,8 @@
-"""A GPU computes, copies or talks far slower than its equals, or than sound machines do.
+"""A GPU computes, copies or communicates far slower than the GPUs like it, or than sound machines do.
 
 Why
   One slow GPU slows a whole training job: at each step the others wait for it. The measured figures of the smoke
-  tests are compared with equal GPUs of the same machine, and with a published peak only where a source says what
+  tests are compared with identical GPUs of the same machine, and with a published peak only where a source says what
   share of it is normal. Clocks that drop because of heat show only under sustained load.
 
 Fix

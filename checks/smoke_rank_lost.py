@@ -5,8 +5,8 @@ Why
   would stop or hang in the same place.
 
 Fix
-  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and when it
-  shows none, for who ended the rank (a batch system, a service manager, a person). SIGBUS: give /dev/shm more room. No
+  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and if it
+  shows none, for what ended the rank (a batch system, a service manager, a person). SIGBUS: enlarge /dev/shm. No
   answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the message
   shows what it printed.
 

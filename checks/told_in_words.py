@@ -1,8 +1,8 @@
 """The writer of a text says what makes it work or fail.
 
 Why
-  Many reports hold no output of a program, but say what somebody tried: it works as root, on the host, with one card,
-  with the former kernel, with less power, without the riser. Such a comparison tells causes apart that look alike in
+  Many reports contain no program output, but say what somebody tried: it works as root, on the host, with one card,
+  with the former kernel, with less power, without the riser. Such a comparison separates causes that look alike in
   messages. It counts only where both sides are given, and concern the GPU, its driver or the program on it.
 
 Fix

@@ -7,7 +7,7 @@ Why
 
 Fix
   Install the toolkit of the version that torch names (without its driver) and point CUDA_HOME to it, or install a torch
-  built for the toolkit that is there, or take a ready-made wheel of the extension.
+  built for the toolkit that is there, or use a prebuilt wheel of the extension.
 
 References
   https://docs.pytorch.org/docs/stable/cpp_extension.html
@@ -44,7 +44,7 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             fix=Fix(
                 f"Make the versions match: install the toolkit for {want} and set CUDA_HOME to it, or "
                 f"reinstall torch "
-                f"in a build for {have}; a ready-made wheel of the extension avoids compiling",
+                f"in a build for {have}; a prebuilt wheel of the extension avoids compiling",
                 command=shell("export CUDA_HOME=/usr/local/cuda-{version:number}; nvcc --version", version=torch or ""),
                 verify='nvcc --version; python3 -c "import torch; print(torch.version.cuda)"',
             ),
@@ -100,7 +100,7 @@ def _dropped(archs: tuple[Message, ...], level: str) -> Outcome:
     """A build that still names an architecture of long ago."""
     return error(
         f"The build asks for compute_{level}, which CUDA toolkits no longer compile for (CUDA 9 dropped Fermi, 12 "
-        "dropped Kepler): its list of architectures is older than the toolkit. This says nothing of the GPU.",
+        "dropped Kepler): its list of architectures is older than the toolkit. This says nothing about the GPU.",
         evidence=shown(archs),
         fix=Fix(
             f"Remove compute_{level} and sm_{level} from the build (CMakeLists.txt, setup.py: -gencode, "
@@ -121,8 +121,7 @@ def _cuda_compiler_on_amd(archs: tuple[Message, ...], level: str | None) -> Outc
         evidence=shown(archs),
         fix=Fix(
             "Uninstall every triton (pip uninstall triton pytorch-triton-rocm triton-rocm) and reinstall torch with "
-            "its "
-            "own one from a ROCm index; PyPI's triton belongs to CUDA",
+            "its own triton from a ROCm index; PyPI's triton belongs to CUDA",
             "python3 -m pip list | grep -iE 'torch|triton'",
             verify='python3 -c "import torch, triton; print(torch.version.hip, triton.__version__)"',
         ),
@@ -161,7 +160,7 @@ def _missing(machine: Machine, built: str | None) -> Outcome:
         fix=Fix(
             f"Install {package} of the version that torch was built with, without its driver, and set "
             f"{variable} to its "
-            "folder; or use a ready-made wheel of the extension"
+            "folder; or use a prebuilt wheel of the extension"
             + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is not a complete toolkit"),
             command=shell(
                 "export {variable:name}={folder}; {compiler:name} --version",

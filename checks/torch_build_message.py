@@ -1,4 +1,4 @@
-"""torch reports that its build has no GPU support here, or that it finds no fitting driver.
+"""torch reports that its build has no GPU support here, or that it finds no suitable driver.
 
 Why
   The messages of torch do not say which of three things is wrong: the build is CPU-only ("Torch not compiled with CUDA
@@ -63,7 +63,7 @@ def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Findi
         evidence=shown(messages),
         fix=Fix(
             "Uninstall this torch and install the ROCm build if the GPU is supported by ROCm, else the CPU build "
-            f"(--index-url {wheel_url('cpu')}); a plain pip install takes the CUDA build",
+            f"(--index-url {wheel_url('cpu')}); a plain pip install gets the CUDA build",
             fix.command,
             fix.safety,
             verify=fix.verify,

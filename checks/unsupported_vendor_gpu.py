@@ -25,12 +25,12 @@ def unsupported_vendor_gpu(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor in MODULES:
         return None
     if is_integrated(gpu):
-        return not_applicable("an integrated GPU of another vendor shows pictures and is not asked to train")
+        return not_applicable("an integrated GPU of another vendor drives the display and is not used for training")
     known(gpu.pci_id)
     name = "Intel" if gpu.vendor == "intel" else "a vendor other than AMD and NVIDIA"
     text = "Train on it with the xpu build of torch" if gpu.vendor == "intel" else "Follow the guide of its vendor"
     return info(
-        f"This GPU is of {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",
+        f"This GPU is from {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",
         evidence=[cite(gpu.pci_id), cite(gpu.driver)],
         fix=Fix(text, safety="safe"),
     )

@@ -63,7 +63,7 @@ def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
             effective="reboot",
             verify="nvidia-smi",
         )
-        message = f"This GPU is driven by {driver}, which does not support CUDA: only nvidia can compute on it."
+        message = f"This GPU uses the driver {driver}, which does not support CUDA; it needs the nvidia driver."
         # The torch that pip installs by default is built for CUDA, so it shows no wish by itself.
         runs = wheels_have(gpu)
         severity: Severity = "info" if not wanted or runs is False else "error" if runs else "warning"
@@ -73,7 +73,7 @@ def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
 
 def _radeon(gpu: Gpu, evidence: tuple[Evidence, ...], severity: Severity) -> Finding:
     chip = chip_of_device(value_or(gpu.pci_id, "0000").split(":")[-1])
-    message = "This GPU is driven by radeon, which has no compute part"
+    message = "This GPU uses the driver radeon, which has no compute part"
     if chip is None or not chip.kfd:
         fix = Fix("Use another GPU for training, or train on the CPU; the display works without changes", safety="safe")
         name = f" ({chip.chip}, {chip.family.upper()})" if chip else ""
@@ -87,7 +87,7 @@ def _radeon(gpu: Gpu, evidence: tuple[Evidence, ...], severity: Severity) -> Fin
         )
     switch = "cik_support" if chip.family == "gcn2" else "si_support"
     fix = Fix(
-        "Hand the card to amdgpu with two words on the kernel command line and reboot",
+        "Switch the card to amdgpu with two parameters on the kernel command line, and reboot",
         command=shell("radeon.{switch}=0 amdgpu.{switch}=1", switch=switch),
         safety="reboots",
         effective="reboot",

@@ -182,7 +182,7 @@ def _of_cause(name: str) -> str:
     if entry is not None:
         return _page(f"Root cause: {entry.title}.", Why=entry.meaning, Fix=entry.remedy)
     title = finer_title(name)
-    return _page(f"Root cause: {title}.", Why="A finding names it beside a wider cause.") if title else ""
+    return _page(f"Root cause: {title}.", Why="A finding names it in addition to a wider cause.") if title else ""
 
 
 def finding_names() -> list[str]:

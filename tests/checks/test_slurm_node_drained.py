@@ -47,7 +47,7 @@ def test_a_reason_that_a_table_cut_short() -> None:
         ("Not responding", "does not answer", "error"),
         ("Kill task failed", "could not be killed", "error"),
         ("Low RealMemory (reported:515000 < 100.00% of configured:1031000)", "less memory than slurm.conf", "error"),
-        ("Low socket*core*thread count, Low CPUs", "other hardware than slurm.conf", "warning"),
+        ("Low socket*core*thread count, Low CPUs", "different hardware than slurm.conf", "warning"),
         ("Node unexpectedly rebooted", "rebooted without being told", "error"),
         ("Prolog error", "script or step of Slurm failed", "error"),
         ("batch job complete failure", "script or step of Slurm failed", "error"),

@@ -33,7 +33,7 @@ Not masked by design:
 - The names of the files that `lint` and `diff` were given, and names of yours in options.
 
 Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
-what has a known form, a telling name beside it, or a known place. A password in the middle of a sentence has none of
+what has a known form, a telling name next to it, or a known place. A password in the middle of a sentence has none of
 these, so read the file before you post it. Nor have these, which look like technical words:
 
 - folders right below ones that are not people's (`/data/NAME`, `/opt/envs/NAME`), until the name was learned elsewhere;
@@ -42,7 +42,7 @@ these, so read the file before you post it. Nor have these, which look like tech
   that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
 - one machine's name before a colon (`zeus17: ready`), which looks like a device's; where several machines say the same,
   or a list names them, they are masked;
-- values of letters alone where only a weak word stands beside them (`pass=word`, `token: word`), unless a user stands
+- values of letters alone where only a weak word is next to them (`pass=word`, `token: word`), unless a user stands
   there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
 - prefixes that differ from line to line (times) before a value that stands below its name.
@@ -59,9 +59,9 @@ All names are written, so that a misspelt one can be found. Values are written f
 documentation; no prefix lets other names through. All other values become `<dropped>`, also those of {dropped}.
 Values that are kept are masked like any text.
 
-## Secrets by the name beside them
+## Secrets by the name alongside them
 
-A value is replaced by `masked-value` when the name, header or argument beside it says that it is a secret: on the same
+A value is replaced by `masked-value` when the name, header or argument next to it says that it is a secret: on the same
 line, on the lines below it, in lists, calls (`SecretStr("...")`), cells and columns of tables, and in documents that
 are secrets (`kind: Secret`). Words that say so always: {strong}. Words that say so for
 arguments, for variables, and where the value looks random (no entropy test is made anywhere else): {medium}.

@@ -48,7 +48,7 @@ def headline(one: Outcome) -> str:
         )
         if one.short.busy:
             return said + "Something else had memory of a GPU before (see the notes): try again on idle GPUs first."
-        return said + "Take a smaller micro-batch or more recompute, or see what else holds memory there."
+        return said + "Use a smaller micro-batch or more recompute, or see what else holds memory there."
     if one.lost is not None:
         if one.lost.state == "not-applicable":
             return f"This plan cannot be tried here: {one.lost.message}."

@@ -92,7 +92,7 @@ def outcome(found: VerifyResult) -> tuple[str, str]:
     if silent:
         why = one_line(silent[0].why)
         if passed:
-            return "unknown", f"Not found any more, but unknown{_on([one.subject for one in silent])}: {why}."
+            return "unknown", f"No longer found, but unknown{_on([one.subject for one in silent])}: {why}."
         return "unknown", f"Cannot tell: {why}."
     if passed:
         return "pass", f"Fixed: {check} passes now{_on(passed)}."

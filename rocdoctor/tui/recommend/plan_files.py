@@ -205,4 +205,4 @@ def made_words(first: Recommendation, made: Emission) -> str:
     one, other = first.plan, made.answer.plan
     if one is not None and other is not None and one.spec == other.spec:
         return ""
-    return f"These files can only express another plan. {headline(made.answer)}"
+    return f"These files can express only a different plan. {headline(made.answer)}"

@@ -236,7 +236,7 @@ def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "words"),
     [
         (["--apply"], "no terminal to ask at; --yes"),
-        (["--yes"], "--yes goes with --apply"),
+        (["--yes"], "--yes needs --apply"),
         (["--apply", "--yes", "--from", "x"], "neither with --from"),
         (["--apply", "--yes", "--add", "x"], "nor with --add"),
         (["--apply", "--yes", "--json"], "prints text"),

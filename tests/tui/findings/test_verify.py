@@ -207,7 +207,7 @@ def test_half_a_fix_is_named_as_such_and_new_words_are_shown() -> None:
         ),
         (
             (Verdict("hot", named("gpu 0"), "pass"), Verdict("hot", named("gpu 1"), "unknown", why="it sleeps")),
-            "Not found any more, but unknown on gpu 1: it sleeps.",
+            "No longer found, but unknown on gpu 1: it sleeps.",
         ),
         ((), "Cannot tell: there is nothing left to judge: the check says nothing."),
     ],

@@ -56,7 +56,7 @@ def render(plan: SetupPlan, made: PlanOrigin, enclosed: str) -> str:
 def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     yield "#cloud-config"
     told = ", ".join(one for one in (made.os_words, made.gpus) if one)
-    yield from comment(f"Set-up for {GOAL_WORDS[plan.goal]}, from {made.subject}; written by rocdoctor.")
+    yield from comment(f"Setup for {GOAL_WORDS[plan.goal]}, from {made.subject}; written by rocdoctor.")
     yield from comment(f"For new machines of this kind{f': {told}' if told else ''}. Read it before you use it.")
     done = [f"{number(plan, step)} ({plain(step.title)})" for step in plan.steps if step.state == "done"]
     if done:
@@ -98,7 +98,7 @@ def _starter(root: bool, files: Sequence[str]) -> str:
         who, run = [], f"bash {_SCRIPT}"
     else:
         who = [
-            "# The first account that is a person's: cloud-init makes it, with the right to use sudo.",
+            "# The first account that is a person's: cloud-init makes it, who can use sudo.",
             "user=$(getent passwd 1000 | cut -d: -f1)",
             '[ -n "$user" ] || { echo "no user with the number 1000: which user will train?" >&2; exit 1; }',
         ]

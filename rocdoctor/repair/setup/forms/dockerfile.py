@@ -103,7 +103,7 @@ def _wheels(image: SetupPlan) -> Iterator[tuple[str, str]]:
 
 
 def _head(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str) -> Iterator[str]:
-    yield from comment(f"Set-up for {GOAL_WORDS[image.goal]}, from {made.subject}; written by rocdoctor.")
+    yield from comment(f"Setup for {GOAL_WORDS[image.goal]}, from {made.subject}; written by rocdoctor.")
     told = ", ".join(one for one in (made.os_words, made.gpus) if one)
     if told:
         yield from comment(f"For machines of this kind: {told}. Read it before you build it.")

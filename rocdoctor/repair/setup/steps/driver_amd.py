@@ -100,7 +100,7 @@ def _driver(situation: Situation) -> Step:
     if None in driven and False not in driven:
         if (logged := taken_by_log(situation, gpus)) is not None:
             return Step(_ID, _TITLE, "done", *logged, verify=Verify("gpu-without-driver"))
-        why = "Which driver is bound to the GPU is not in this evidence; lspci -k shows it."
+        why = "The evidence does not show which driver is bound to the GPU; lspci -k shows it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     for check, step_id in _ELSEWHERE.items():
         found = situation.finding(check, "warning")
@@ -205,7 +205,7 @@ def _by_hand(found: Finding, check: str) -> Step:
     fix = found.fix
     return Step(
         _ID,
-        "Make the GPU usable for compute",
+        "Make the GPU usable for computing",
         "todo",
         sentence(found.message),
         found.evidence,
@@ -328,7 +328,7 @@ def _packages(
     secure = situation.machine.kernel.secure_boot
     if isinstance(secure, Unknown) and secure.reason != "absent":  # without EFI variables there is no Secure Boot
         notes.append(
-            "Whether Secure Boot is on is not known here (mokutil --sb-state shows it): then its key comes first."
+            "Whether Secure Boot is on is not known here (mokutil --sb-state shows it). If it is, its key comes first."
         )
     if situation.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")

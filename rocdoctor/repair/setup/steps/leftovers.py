@@ -241,7 +241,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
         if gone:
             yield Step(
                 "obsolete-packages",
-                "Remove packages that no release has any more",
+                "Remove packages that no release contains any more",
                 "todo",
                 f"Installed from an older source: {', '.join(gone)}.",
                 (cite(packages, ", ".join(gone)),),
@@ -263,7 +263,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
         if not _names(mixed) and mixed.fix is not None:
             yield Step(
                 "mixed-rocm-packages",
-                "Bring ROCm's packages to one release",
+                "Move all ROCm packages to one release",
                 "todo",
                 sentence(mixed.message),
                 mixed.evidence,
@@ -282,7 +282,7 @@ def _pro(situation: Situation, packages: Known[Mapping[str, str]], manager: str)
         remove = packages_action(manager, "remove", *names).command
         yield Step(
             "amdgpu-pro",
-            "Packages of AMDGPU-PRO beside ROCm",
+            "Packages of AMDGPU-PRO alongside ROCm",
             "todo",
             f"Installed: {', '.join(names)}. {row['text']}",
             (cite(packages, shown),),

@@ -90,7 +90,7 @@ def _smoke(situation: Situation) -> Step:
         evidence = (Evidence(count_words(len(passed), "mode") + " passed", situation.machine.smoke_question),)
         return Step("smoke", title, "done", "The smoke tests ran here and no mode failed.", evidence, verify=verify)
     torch = situation.machine.torch.version
-    why = "Each kind of parallelism runs on a small scale, and its numbers are compared with those of one process."
+    why = "Each kind of parallelism runs at small scale, and its results are compared with those of one process."
     if failed:
         why = f"{count_words(len(failed), 'mode')} of the smoke tests failed: {failed[0].mode}."
     elif isinstance(torch, Known) and torch.value is not None and works(situation.machine):

@@ -21,7 +21,7 @@ from rocdoctor.repair.setup.torch_environment import Interpreter, fresh, under_t
 
 LAYER: Layer = "driver"
 
-_ID, _TITLE = "driver-windows", "GPU driver of Windows"
+_ID, _TITLE = "driver-windows", "Windows GPU driver"
 _AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
 _NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
@@ -67,7 +67,7 @@ def _step(situation: Situation) -> Step:
     machine = situation.machine
     if works(machine):
         count = value_or(machine.torch.device_count, 0)
-        why = f"torch counts {count} GPU{'' if count == 1 else 's'} of Windows, so its driver serves WSL."
+        why = f"torch counts {count} GPU{'' if count == 1 else 's'} of Windows, so its driver works for WSL."
         return Step(_ID, _TITLE, "done", why, (cite(machine.torch.device_count, f"{count} devices"),))
     driver = machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
     if isinstance(driver, Known) and value_or(machine.nvidia_failure, None) is None:
@@ -77,7 +77,7 @@ def _step(situation: Situation) -> Step:
             newer = _newer_rocm(situation, gpu.gfx)
             if newer is not None:
                 return newer
-            why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver serves WSL."
+            why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver works for WSL."
             return Step(_ID, _TITLE, "done", why, (cite(gpu.gfx),))
     found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
     if found is not None:
@@ -91,7 +91,7 @@ def _step(situation: Situation) -> Step:
             verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
             notes=(sentence(found.fix.text),) if found.fix is not None else (),
         )
-    why = "Whether the driver of Windows serves WSL is not in this evidence: no tool and no torch lists a GPU."
+    why = "The evidence does not show whether the Windows driver works for WSL: no tool and no torch lists a GPU."
     return Step(
         _ID,
         _TITLE,

@@ -185,7 +185,7 @@ def _division(plan: Plan) -> Iterator[Argument]:
             yield Argument(("--num-distributed-optimizer-instances", str(copies)), reason)
     if sizes.dp * sizes.cp > 1:
         gather = ("--overlap-param-gather",) if sizes.zero == 1 else ()
-        yield Argument(("--overlap-grad-reduce", *gather), "communication runs beside the computation")
+        yield Argument(("--overlap-grad-reduce", *gather), "communication runs alongside the computation")
 
 
 def _batches(plan: Plan) -> Iterator[Argument]:

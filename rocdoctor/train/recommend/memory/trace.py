@@ -69,7 +69,7 @@ def refusal(work: Work) -> str | None:
     if work.method == "lora" and (work.framework != "ddp" or not work.transformers or work.pure_bf16):
         return "adapters are traced for the Hugging Face code without sharding and with autocast only"
     if work.method == "lora" and work.loss == "fused":
-        return "Liger's kernels beside adapters are not built here"
+        return "Liger's kernels alongside adapters are not built here"
     told = unlike_layers(model) or unlike_memory(work)
     if told is not None:
         return told

@@ -24,7 +24,7 @@ def refusal(work: Work) -> str | None:
     if split is not None:
         return f"{split} parallelism is not tried"
     if work.framework == "ddp" and plan.zero > 1:
-        return f"torch has no ZeRO {plan.zero} beside DistributedDataParallel (FSDP2 is its own)"
+        return f"torch has no ZeRO {plan.zero} alongside DistributedDataParallel (FSDP2 is its own)"
     if plan.tp > 1:
         why = _not_over_tensors(work)
         if why is not None:

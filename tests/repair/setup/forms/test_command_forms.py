@@ -14,7 +14,7 @@ _LAPTOP, _XTX = (str(ROOT / "fixtures" / f"{name}.capture") for name in ("cpu-on
 
 
 def test_each_form_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    for form, begin in (("ansible", "---\n"), ("cloud-init", "#cloud-config\n"), ("dockerfile", "# Set-up for")):
+    for form, begin in (("ansible", "---\n"), ("cloud-init", "#cloud-config\n"), ("dockerfile", "# Setup for")):
         assert run(["setup", "--from", _LAPTOP, "--format", form]) == 1  # steps are left
         said = capsys.readouterr()
         assert said.out.startswith(begin), form
