@@ -101,7 +101,7 @@ def _image(machine: Machine, driver: Fact[str], package: str) -> Finding | None:
         evidence=[cite(driver), *shown(late)[:1]],
         cause="driver-too-old",
         fix=Fix(
-            f"Update the driver of the host (amdgpu-dkms {window.min} or newer, or a newer kernel), or use a container "
+            f"Update the host driver (amdgpu-dkms {window.min} or newer, or a newer kernel), or use a container "
             f"of "
             f"ROCm {package} or one of the two releases after it; without root, only the second is possible",
             command="cat /sys/module/amdgpu/version; dkms status",

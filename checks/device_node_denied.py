@@ -9,7 +9,7 @@ Why
 Fix
   Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
   container pass the host's group by number: `--group-add $(stat -c %g /dev/kfd)`; rootless podman takes `--group-add
-  keep-groups`. Where udev gives a node the tag `uaccess`, it is also open to whoever is logged in at the machine's own
+  keep-groups`. If udev gives a node the tag `uaccess`, it is also open to whoever is logged in at the machine's own
   screen and keyboard (its seat); an ssh session, a service or a batch job has no seat, so there only the group helps.
   Do not make the nodes writable for everyone, and do not train as root.
 

@@ -1,4 +1,4 @@
-"""A program reports that NVIDIA's kernel module and libraries are of different versions.
+"""A program reports that NVIDIA's kernel module and libraries have different versions.
 
 Why
   An update replaced the libraries while the old kernel module stayed loaded, two installations are mixed, or a

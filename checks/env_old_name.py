@@ -2,7 +2,7 @@
 
 Why
   Names change: NCCL_BLOCKING_WAIT became TORCH_NCCL_BLOCKING_WAIT, PYTORCH_CUDA_ALLOC_CONF became PYTORCH_ALLOC_CONF.
-  Libraries accept an old name for a few more releases, with a warning, and then ignore it. Where both are set, the
+  Libraries accept an old name for a few more releases, with a warning, and then ignore it. If both are set, the
   new name wins, and a value set under the old name has no effect.
 
 Fix

@@ -7,7 +7,7 @@ Why
 
 Fix
   Run rocdoctor check on each machine (links, network interfaces, kernel log), then the job with NCCL_DEBUG=INFO, or
-  rocdoctor smoke on the same machines. Where some GPUs have not begun the call, look at what they do before it.
+  rocdoctor smoke on the same machines. If some GPUs have not begun the call, look at what they do before it.
 
 References
   https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html

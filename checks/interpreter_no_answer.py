@@ -8,9 +8,9 @@ Why
   names the step.
 
 Fix
-  Run the interpreter by hand. Where it hangs before it does anything, start it with -X importtime or -v, and with -I
+  Run the interpreter by hand. If it hangs before it does anything, start it with -X importtime or -v, and with -I
   and -S, which leave out the environment's variables and .pth files. Where `import torch` hangs, look at the kernel log
-  for resets of a GPU. Where it is only slow, give it more time with --timeout.
+  for resets of a GPU. If it is only slow, give it more time with --timeout.
   Use --python to name another interpreter.
 
 References

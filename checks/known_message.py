@@ -5,7 +5,7 @@ Why
   of rocdoctor name this condition, its causes and what distinguishes them; docs/signatures.md lists them all.
 
 Fix
-  Each message has its own remedy. Where the text alone cannot decide between causes, each is only possible, and the
+  Each message has its own remedy. If the text alone cannot decide between causes, each is only possible, and the
   commands at the end of the report tell them apart.
 
 References

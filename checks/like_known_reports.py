@@ -1,7 +1,7 @@
 """The text resembles reports of a few known causes, but shows none of them clearly.
 
 Why
-  Where no message, setting or symptom in a text is known, its words still resemble the reports of some causes more than
+  If no message, setting or symptom in a text is known, its words still resemble the reports of some causes more than
   others. How strongly each word points to a cause was learned from labelled texts; docs/accuracy.md says how often
   that is right. It is reported only if nothing more certain was found, and only as possible.
 

@@ -42,7 +42,7 @@ _CODE = {
         "Print shapes and devices before the call that the traceback names, and check that checkpoint and model match",
     ),
     "loss-not-finite": (
-        "The loss became NaN or infinite during training: a matter of data, learning rate or number format in "
+        "The loss became NaN or infinite during training: a question of data, learning rate or number format in "
         "most cases.",
         "Try a lower learning rate, gradient clipping, BF16 instead of FP16, and "
         "torch.autograd.set_detect_anomaly(True)",

@@ -1,4 +1,4 @@
-"""The NVIDIA kernel module and the driver's libraries are of different versions.
+"""The NVIDIA kernel module and the driver's libraries have different versions.
 
 Why
   An update replaced the driver's libraries while the old kernel module stayed loaded. The two refuse to work together:
@@ -75,7 +75,7 @@ def nvidia_driver_library_mismatch(machine: Machine) -> Outcome:
             verify="nvidia-smi",
         )
     return error(
-        "The loaded NVIDIA kernel module and the driver's libraries are of different versions"
+        "The loaded NVIDIA kernel module and the driver's libraries have different versions"
         f"{_versions(machine, event)}, so no CUDA program can start (driver/library version mismatch).",
         evidence=evidence,
         fix=fix,

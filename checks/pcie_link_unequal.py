@@ -1,10 +1,10 @@
 """Identical GPUs of one machine have different PCIe links.
 
 Why
-  In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes, or of an
-  older generation, sets the pace for the GPUs like it wherever data crosses PCIe: copies from the host, offload, and
-  all collectives when the GPUs have no XGMI or NVLink. What is compared is what the links can do, not what they do at
-  this moment, so idle cards count as well.
+  In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes, or
+  from an older generation, sets the pace for the GPUs like it wherever data crosses PCIe: copies from the host,
+  offload, and all collectives when the GPUs have no XGMI or NVLink. What is compared is what the links can do, not
+  what they do at this moment, so idle cards count as well.
 
 Fix
   Move the card to a slot like those of the others (the manual of the board lists the lanes of each), or leave it out

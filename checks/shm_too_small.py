@@ -7,7 +7,7 @@ Why
 
 Fix
   Start the container with `--shm-size=8g` or more, or with `--ipc=host`. In Kubernetes mount a memory-backed emptyDir
-  at /dev/shm. Where a machine's own /dev/shm is full, remove what crashed jobs left there.
+  at /dev/shm. If a machine's own /dev/shm is full, remove what crashed jobs left there.
 
 References
   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html

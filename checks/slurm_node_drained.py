@@ -80,7 +80,7 @@ def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
             node,
             state,
             "error",
-            "the note speaks of a GPU or its links",
+            "the note mentions a GPU or its links",
             "look at its GPUs and the kernel log",
             "ssh {node:host} \"sudo dmesg | grep -iE 'xid|amdgpu|ras|aer'; nvidia-smi || rocm-smi\"",
         )

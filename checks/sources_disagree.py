@@ -1,7 +1,7 @@
 """Two sources state different values for the same fact.
 
 Why
-  The kernel's files, the vendor's tools and listings are read side by side. Where they differ, rocdoctor uses the
+  The kernel's files, the vendor's tools and listings are read side by side. If they differ, rocdoctor uses the
   first one (the kernel before the tools) and says so here. The reason is usually harmless: a release that writes a name
   differently, or a listing that was made on another day. It matters when the outputs come from two machines.
 

@@ -2,7 +2,7 @@
 
 Why
   Many reports contain no program output, but say what somebody tried: it works as root, on the host, with one card,
-  with the former kernel, with less power, without the riser. Such a comparison separates causes that look alike in
+  with the previous kernel, with less power, without the riser. Such a comparison separates causes that look alike in
   messages. It counts only where both sides are given, and concern the GPU, its driver or the program on it.
 
 Fix

@@ -7,7 +7,7 @@ Why
 
 Fix
   Install the build of the GPU's vendor from its own wheel index, in the same environment, together with torchvision and
-  torchaudio. Where the driver is too old, update it or choose the wheel of an older CUDA release.
+  torchaudio. If the driver is too old, update it or choose the wheel of an older CUDA release.
 
 References
   https://pytorch.org/get-started/locally/

@@ -31,7 +31,7 @@ def virtual_machine_passthrough(machine: Machine) -> Outcome:
         "faults show on the host.",
         evidence=[cite(machine.container.virtual_machine)],
         fix=Fix(
-            "Where a fault of the hardware is suspected, ask who runs the host for its kernel log and PCIe links",
+            "If a fault of the hardware is suspected, ask who runs the host for its kernel log and PCIe links",
             safety="manual",
         ),
     )

@@ -42,7 +42,7 @@ def wsl_limits(machine: Machine) -> Outcome:
         return warning(
             f"ROCm finds no GPU in WSL{where}: the set of GPU, Windows driver, Ubuntu release and ROCm is not "
             "supported "
-            "together, or the WSL packages of ROCm are missing.",
+            "together, or the WSL ROCm packages are missing.",
             evidence=[kind, quote(failure.question, failure.text or failure.why, failure.line)],
             fix=Fix(
                 f"Use a set that AMD lists for WSL ({_LIST}): Ubuntu release, ROCm with its WSL runtime, Windows "

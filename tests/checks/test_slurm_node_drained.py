@@ -53,7 +53,7 @@ def test_a_reason_that_a_table_cut_short() -> None:
         ("batch job complete failure", "script or step of Slurm failed", "error"),
         ("ResumeTimeout reached", "did not come back in time", "error"),
         ("NHC: check_hw_physmem: RAM 500GB < 1000GB", "health check failed", "error"),
-        ("Xid 79 on GPU 3", "speaks of a GPU", "error"),
+        ("Xid 79 on GPU 3", "mentions a GPU", "error"),
         ("scheduled maintenance, GPU firmware update", "planned work", "info"),
         ("jd: ask me", "a note of the operators", "info"),
     ],

@@ -40,7 +40,7 @@ these, so read the file before you post it. Nor have these, which look like tech
 - names in tables without a line that says what stands in them, and in a user's own crontab;
 - accounts in public URLs (`https://github.com/NAME`, `https://huggingface.co/NAME`): many are of models and projects
   that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
-- one machine's name before a colon (`zeus17: ready`), which looks like a device's; where several machines say the same,
+- one machine's name before a colon (`zeus17: ready`), which looks like a device's; if several machines say the same,
   or a list names them, they are masked;
 - values of letters alone where only a weak word is next to them (`pass=word`, `token: word`), unless a user stands
   there too;

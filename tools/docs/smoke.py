@@ -160,8 +160,8 @@ sides), and every later line carries a code. A stranger gets no answer and ends 
   `export ROCDOCTOR_SMOKE_KEY=$(openssl rand -hex 16)`, or `--key-file FILE` (mode 0600, yours or root's). `--key KEY`
   works too, but other users of that machine see it in the list of processes.
 - Within Slurm node 0 leaves the key in `.rocdoctor-smoke-JOB.STEP` (mode 0600) in its working and home directory until
-  all is over. Where neither of them is shared, export the variable before `srun`, which passes it on.
-- Node 0 listens on the addresses of `--rdzv` alone. Where its own name is loopback there (`/etc/hosts` of Debian), it
+  all is over. If neither of them is shared, export the variable before `srun`, which passes it on.
+- Node 0 listens on the addresses of `--rdzv` alone. If its own name is loopback there (`/etc/hosts` of Debian), it
   listens on all: others know the name better.
 - Settings of communication libraries are compared. Values of variables that rocdoctor does not know, and what the
   masking of bundles takes away, are not sent: a fingerprint made with the key shows whether they are equal.

@@ -285,7 +285,7 @@ OF_MACHINE: tuple[OfMachine, ...] = (
         "version",
         grave=True,
     ),
-    _all("rocm", "version", "ROCm", "libraries outside of torch's own", _rocm, "version", grave=True),
+    _all("rocm", "version", "ROCm", "libraries outside torch's own", _rocm, "version", grave=True),
     _all("cuda_toolkit", "version", "CUDA toolkit", "extensions are compiled with it", _cuda, "version"),
     _all("python", "version", "Python", "wheels are built for one minor release", lambda m: m.torch.python, "version"),
     _all("torch", "version", "torch", "estimates and settings are of this release", _torch, "version", grave=True),

@@ -214,7 +214,7 @@ def _entries(text: bytes, path: Path, place: TargetMachine) -> list[Entry]:
     except (ValueError, RecursionError):
         raise Refused(f"{path}: damaged") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("entries"), list):
-        raise Refused(f"{path}: damaged, or of another release of rocdoctor")
+        raise Refused(f"{path}: damaged, or from another release of rocdoctor")
     root = data.get("root")
     if not isinstance(root, str):
         raise Refused(f"{path}: damaged")

@@ -61,7 +61,7 @@ def _head(plan: SetupPlan, subject: str, root: bool, used: str) -> Iterator[str]
     yield "# Read it before you run it."
     yield "#"
     yield from comment(
-        f"{_USAGE} It asks nothing; where it needs privileges it calls sudo -n, so run sudo -v first where sudo asks "
+        f"{_USAGE} It asks nothing; if it needs privileges it calls sudo -n, so run sudo -v first where sudo asks "
         "for a password."
         if not root
         else f"{_USAGE} It asks nothing. It was made for the user root."

@@ -154,7 +154,7 @@ def _notes(situation: Situation) -> tuple[str, ...]:
         "Firewalls between the nodes must let through the port of the meeting (torchrun: 29500 unless named) and the "
         "ports that NCCL, RCCL and gloo choose for themselves, which usually means all traffic within the cluster's "
         "network.",
-        "Where a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
+        "If a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
         "GLOO_SOCKET_IFNAME.",
     ]
     if situation.enclosed:

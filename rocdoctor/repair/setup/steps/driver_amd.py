@@ -84,7 +84,7 @@ def _listed(situation: Situation) -> Step | None:
     step = _packages(situation, route, why, (), "combination-not-listed")
     built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("amdgpu/")]
     if built:
-        note = "Where the restart does not load it, dkms status and the kernel log show why."
+        note = "If the restart does not load it, dkms status and the kernel log show why."
         step = replace(step, state="waiting", actions=(), notes=(note,))
     return replace(step, id="driver-amd-package", optional=True)
 
@@ -236,7 +236,7 @@ def _missing(situation: Situation) -> Step:
             (cite(machine.kernel.dkms, entry), *evidence),
             effective="reboot",
             verify=Verify("gpu-without-driver"),
-            notes=("Where it is still not loaded after a restart, modprobe amdgpu and the kernel log show why.",),
+            notes=("If it is still not loaded after a restart, modprobe amdgpu and the kernel log show why.",),
         )
     if release and mine and _packaged(situation):
         return _build(situation, mine, evidence)

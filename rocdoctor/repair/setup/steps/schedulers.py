@@ -44,7 +44,7 @@ def _slurm(situation: Situation, vendor: str, count: int) -> Step:
         verify=Verify(command="slurmd -G", shows=f"Name=gpu with Count={count} in all"),
         notes=(
             f"Where Slurm runs this cluster. In gres.conf, next to slurm.conf, on this node: {told.detect}",
-            f"Where it detects nothing, in its place: {told.by_file}",
+            f"If it detects nothing, in its place: {told.by_file}",
             *told.notes,
         ),
         sources=told.sources,

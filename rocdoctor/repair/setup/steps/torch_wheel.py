@@ -270,7 +270,7 @@ def _notes(
                 )
     if situation.wsl and want.backend == "rocm" and wheel.kind != "amd":
         found.append(
-            "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's wheels of ROCm 10.1 "
+            "Whether the runtime inside this wheel reaches the Windows GPU is not known; AMD's wheels of ROCm 10.1 "
             "include what it needs."
         )
     installed = [value_or(one.version, "") for one in situation.machine.rocm]

@@ -25,7 +25,7 @@ _ID, _TITLE = "driver-windows", "Windows GPU driver"
 _AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
 _NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
-    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the GPU of Windows "
+    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the Windows GPU "
     "through /dev/dxg, and /dev/kfd does not exist.",
     "rocm-smi does not work here, and amd-smi only where it was built for WSL; rocminfo, nvidia-smi and torch do.",
 )
