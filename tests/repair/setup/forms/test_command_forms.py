@@ -35,7 +35,7 @@ def test_several_machines_make_one_playbook(capsys: pytest.CaptureFixture[str]) 
         (("--from", _LAPTOP, _XTX), "more than one machine"),
         (("--from", _LAPTOP, _XTX, "--format", "dockerfile"), "more than one machine"),
         ((_LAPTOP, "--format", "ansible"), "more than one machine"),
-        (("--from", _LAPTOP, "--format", "ansible", "--script", "x"), "does not go with --format ansible"),
+        (("--from", _LAPTOP, "--format", "ansible", "--script", "x"), "cannot be used with --format ansible"),
         (("--from", str(ROOT / "fixtures" / "mi300x-docker.capture"), "--format", "cloud-init"), "docker container"),
         (("--from", _LAPTOP, "no-such-file", "--format", "ansible"), "no-such-file"),
     ],
