@@ -106,7 +106,7 @@ def _rocm(machine: Machine, variable: Variable) -> Finding | None:
             if isinstance(torch.version, Known):
                 evidence.append(cite(torch.version))
             return (info if works(machine, "rocm") else warning)(
-                f"LD_LIBRARY_PATH puts the ROCm libraries {version} ({root}) before the ROCm "
+                f"LD_LIBRARY_PATH puts the libraries of ROCm {version} ({root}) before the ROCm "
                 f"{'.'.join(hip.split('.')[:2])} "
                 "in the torch wheel.",
                 evidence=evidence,

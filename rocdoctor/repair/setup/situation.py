@@ -233,7 +233,7 @@ class Situation:
         if mine and self.arch == "x86_64" and not self.wsl:
             return mine[0]
         have = ", ".join(one.rocm for one in routes if one.rocm)
-        gap = f"the tables have no ROCm packages {self.choice.rocm} for {', '.join(self.rocm_targets)} here"
+        gap = f"the tables have no packages of ROCm {self.choice.rocm} for {', '.join(self.rocm_targets)} here"
         return Unknown(f"{gap}{f'; they have {have}' if have else ''}")
 
     @cached_property

@@ -50,7 +50,7 @@ def _checks(situation: Situation) -> Step:
     if not causes:
         notes = tuple(f"Worth a look: {sentence(cause.message)}" for cause in diagnosis.causes[:3])
         evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
-        why = "No check of ours finds an error in this evidence."
+        why = "No check finds an error in this evidence."
         if diagnosis.worst == "error":
             evidence = (Evidence("only errors of a GPU that is not used for training", "rocdoctor check"),)
             why = "No check finds an error that touches training: what is left is of a GPU without ROCm."
