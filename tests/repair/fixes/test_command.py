@@ -235,13 +235,13 @@ def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--apply"], "no terminal to ask at; --yes"),
+        (["--apply"], "no terminal to ask on; --yes"),
         (["--yes"], "--yes needs --apply"),
-        (["--apply", "--yes", "--from", "x"], "neither with --from"),
-        (["--apply", "--yes", "--add", "x"], "nor with --add"),
+        (["--apply", "--yes", "--from", "x"], "cannot be used with --from"),
+        (["--apply", "--yes", "--add", "x"], "or --add"),
         (["--apply", "--yes", "--json"], "prints text"),
-        (["--undo", "x", "--apply"], "goes alone"),
-        (["--undo", "x", "numa-balancing-on"], "goes alone"),
+        (["--undo", "x", "--apply"], "takes no other option"),
+        (["--undo", "x", "numa-balancing-on"], "takes no other option"),
         (["--undo", "/nowhere/at/all"], "no folder of rocdoctor fix"),
         (["--format", "junit"], "choose from"),
     ],
