@@ -6,8 +6,8 @@ Why
   Error"), and the CDI file must be generated again.
 
 Fix
-  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. For lost devices
-  pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the container.
+  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. If devices were
+  lost, pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the container.
 
 References
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html

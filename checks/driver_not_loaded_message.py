@@ -6,8 +6,8 @@ Why
   message means something else: the node was not passed in, or there is no such module at all.
 
 Fix
-  Check `dkms status`, load the module, and read the kernel log for the reason. Install headers of the running kernel
-  and rebuild, or boot a kernel that the driver release supports.
+  Check `dkms status`, load the module, and read the kernel log for the reason. Install the headers of the running
+  kernel and rebuild, or boot a kernel that the driver release supports.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html

@@ -1,4 +1,4 @@
-"""This is the Windows Subsystem for Linux, where the driver is that of Windows.
+"""This is the Windows Subsystem for Linux, which uses the Windows driver.
 
 Why
   In WSL the GPU is reached through /dev/dxg and the Windows driver. There is no amdgpu or nvidia kernel module, no
@@ -68,7 +68,7 @@ def wsl_limits(machine: Machine) -> Outcome:
             explains=("kernel-module-not-loaded", "tool-failed"),
         )
     return info(
-        "This is WSL: the GPU driver is that of Windows; rocm-smi, amd-smi, /dev/kfd and PCI facts do not exist here.",
+        "This is WSL: the GPU uses the Windows driver; rocm-smi, amd-smi, /dev/kfd and PCI facts do not exist here.",
         evidence=[kind],
         fix=Fix(
             "Use rocminfo, nvidia-smi or torch to see the GPU; drivers and sensors are looked at in Windows",

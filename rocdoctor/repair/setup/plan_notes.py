@@ -26,7 +26,7 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         article = "an" if kind.startswith("u") else "a"
         found.append(f"This is {article} {kind}: kernel, driver and device nodes belong to its host.")
     elif situation.wsl:
-        found.append("This is WSL: the driver is that of Windows, and no kernel driver is installed here.")
+        found.append("This is WSL: the GPU uses the Windows driver, and no kernel driver is installed here.")
     if situation.in_job and not situation.enclosed:
         found.append("This is a job of a scheduler: what needs root is for the administrator of the cluster.")
     if machine.gpus_gap is not None and not situation.wsl:

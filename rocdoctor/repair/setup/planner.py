@@ -87,7 +87,7 @@ def _with_restart(found: list[Step]) -> list[Step]:
         "restart",
         "Restart the machine",
         "waiting" if pending else "todo",
-        f"What was changed takes effect at the next start: {reasons}.",
+        f"These steps take effect at the next start: {reasons}.",
         actions=(Action(words=("systemctl", "reboot"), root=True),),
         risk="reboots",
         effective="reboot",

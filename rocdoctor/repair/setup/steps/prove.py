@@ -56,9 +56,8 @@ def _checks(situation: Situation) -> Step:
             why = "No check finds an error that touches training: what is left is of a GPU without ROCm."
         return Step("checks", "Check the whole machine", "done", why, evidence, verify=verify, notes=notes)
     first = causes[0]
-    why = (
-        f"{count_words(len(causes), 'error')} stand{'s' if len(causes) == 1 else ''}, first: {sentence(first.message)}"
-    )
+    left = "remains" if len(causes) == 1 else "remain, the first"
+    why = f"{count_words(len(causes), 'error')} {left}: {sentence(first.message)}"
     shown = first.finding.evidence if first.finding is not None else ()
     remedies = tuple(
         f"{subjects_text(cause.subjects)}: {sentence(cause.finding.fix.text)}"

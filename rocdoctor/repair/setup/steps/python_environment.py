@@ -80,7 +80,9 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     if maker != "venv":
         ways = list(install.environment_by(maker, NEW, made.series))
     actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
-    notes = [f"rocdoctor looks there where no other environment is active; in a shell to work in: . {NEW}/bin/activate"]
+    notes = [
+        f"rocdoctor looks there where no other environment is active; to work in a shell, run . {NEW}/bin/activate"
+    ]
     if maker != "venv":
         notes.append(f"It needs {maker} on your PATH.")
     if situation.in_job:

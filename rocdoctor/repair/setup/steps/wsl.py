@@ -77,7 +77,7 @@ def _step(situation: Situation) -> Step:
             newer = _newer_rocm(situation, gpu.gfx)
             if newer is not None:
                 return newer
-            why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver works for WSL."
+            why = f"The runtime lists a Windows GPU ({gpu.gfx.value}), so its driver works for WSL."
             return Step(_ID, _TITLE, "done", why, (cite(gpu.gfx),))
     found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
     if found is not None:
@@ -125,13 +125,13 @@ def _newer_rocm(situation: Situation, gfx: Known[str]) -> Step | None:
     known = [one for one in installed if numbers(one)]
     if row is None or any(numbers(one)[:2] >= numbers(line) for one in known):
         return None
-    serves = f"The runtime{f' of ROCm {known[0]}' if known else ''} lists a GPU of Windows ({gfx.value})"
+    serves = f"The runtime{f' of ROCm {known[0]}' if known else ''} lists a Windows GPU ({gfx.value})"
     return Step(
         _ID,
         f"AMD Software {row['adrenalin']} or newer in Windows",
         "unknown",
         f"{serves}, and ROCm {line}, which this plan installs, requires AMD Software (Adrenalin) {row['adrenalin']} or "
-        "newer: which one Windows has cannot be seen from in here.",
+        "newer. WSL cannot show which version Windows has.",
         (cite(gfx),),
         risk="manual",
         verify=Verify(command="rocminfo", shows=f"the GPU, with the runtime of ROCm {line} too"),
