@@ -159,7 +159,7 @@ def test_a_rank_that_draws_other_numbers_is_named_before_its_reference_is_judged
     other.result["draws_otherwise"] = True
     found = judge(ModeRecord("ddp", 1.0, (two, other)))
     assert (found.state, found.named, found.layer) == ("fail", (1,), "framework"), found.message
-    assert "other random numbers from a seed" in found.message
+    assert "different random numbers from a seed" in found.message
 
 
 def test_what_a_rank_makes_of_right_gradients_is_no_exchange() -> None:
