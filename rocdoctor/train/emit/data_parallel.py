@@ -8,7 +8,7 @@ from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
 
 _RECOMPUTE = {
-    "selective": "recompute of only attention is Megatron's",
+    "selective": "recompute of attention only is Megatron's",
     "selective-op": "recompute of single operations is torchtitan's",
 }
 _LOSS = {

@@ -38,7 +38,7 @@ RESTART = Step(
     "restart",
     "Restart the machine",
     "waiting",
-    "These steps take effect at the next start.",
+    "What was changed takes effect at the next start.",
     actions=(Action(("systemctl", "reboot"), root=True),),
     risk="reboots",
     effective="reboot",
