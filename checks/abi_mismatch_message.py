@@ -6,7 +6,7 @@ Why
 
 Fix
   Use a newer distribution, or a container with one, or build from source on this system. For libstdc++ inside conda
-  install a newer libstdcxx-ng or put the system's library first. Never replace the system's libc by hand.
+  install a newer libstdcxx-ng or put the system's library first. Never replace the system libc by hand.
 
 References
   https://github.com/pypa/manylinux
@@ -31,10 +31,10 @@ def abi_mismatch_message(machine: Machine) -> Outcome:
         other = said(machine, "cxx-abi-differs")
         return error(
             f"{first_value(other, 'library')} needs a C++ symbol of the other string ABI (cxx11): it was compiled with "
-            "another _GLIBCXX_USE_CXX11_ABI setting than the library that it uses.",
+            "a different _GLIBCXX_USE_CXX11_ABI setting than the library that it uses.",
             evidence=shown(other),
             fix=Fix(
-                "Rebuild the extension against the installed torch, or take the wheel whose name carries the same "
+                "Rebuild the extension against the installed torch, or use the wheel whose name has the same "
                 "cxx11abi setting (TRUE or FALSE) as torch",
                 command='python3 -c "import torch; print(torch.compiled_with_cxx11_abi())"',
             ),
@@ -52,7 +52,7 @@ def abi_mismatch_message(machine: Machine) -> Outcome:
             "distribution.",
             evidence=shown(messages),
             fix=Fix(
-                "Use a newer distribution release, or a container image with one; otherwise take an older "
+                "Use a newer distribution release, or a container image with one; otherwise use an older "
                 "release of the "
                 "package or build it from source on this system. Do not replace libc by hand",
                 command="ldd --version | head -1",

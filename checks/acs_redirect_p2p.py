@@ -1,10 +1,10 @@
-"""A PCIe switch sends direct copies between its GPUs up to the processor instead of straight across.
+"""A PCIe switch sends direct copies between its GPUs up to the processor instead of straight to each other.
 
 Why
   Two GPUs behind one switch can exchange data inside the switch. Access Control Services (ACS) with request redirect
   forbid that: each packet goes up to the root, where the IOMMU may check it, and down again. Copies are slower, load
-  the one link that the GPUs share, and with address translation on they have been seen to hang. GPUs that are joined by
-  XGMI or NVLink do not depend on it, but copies between a GPU and a network card behind the same switch do.
+  the one link that the GPUs share, and have been reported to hang when address translation is on. GPUs that are
+  joined by XGMI or NVLink do not depend on it, but copies between a GPU and a network card behind the same switch do.
   Virtualisation needs ACS to keep guests apart: in a host that gives GPUs to guests it is right.
 
 Fix

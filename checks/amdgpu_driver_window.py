@@ -1,9 +1,9 @@
-"""The installed amdgpu driver and the installed ROCm release are not listed as fitting each other.
+"""AMD does not list the installed amdgpu driver and the installed ROCm release as compatible.
 
 Why
-  AMD lists for each driver release (of amdgpu-install, built by DKMS) the ROCm releases that run on it. Outside that
-  list the two may still work, but nobody tested them together, and faults there are hard to tell from others. A driver
-  that comes with the kernel has no such number and is not judged.
+  For each driver release (from amdgpu-install, built by DKMS) AMD lists the ROCm releases that run on it. Outside that
+  list the two may still work, but nobody tested them together, and faults there are hard to tell apart from others. A
+  driver that comes with the kernel has no such number and is not judged.
 
 Fix
   Install the driver release that the ROCm release lists, or a ROCm release that the driver lists.
@@ -57,13 +57,13 @@ def amdgpu_driver_window(machine: Machine) -> Outcome:
     installs = [one for one in machine.rocm if isinstance(one.version, Known) and one.kind != "distribution"]
     if not installs:
         if machine.rocm_complete:
-            return not_applicable("no ROCm of AMD's packages is installed")
+            return not_applicable("no ROCm packages from AMD are installed")
         raise unknown("which ROCm is installed is not in this evidence")
     answers = [driver_supports(package, known(one.version)) for one in installs]
     if True in answers:
         return None
     if None in answers:
-        return not_applicable("the lists for this driver and this ROCm release do not decide")
+        return not_applicable("the lists for this driver and this ROCm release do not settle it")
     rocm = known(installs[-1].version)
     window = driver_window(rocm)
     old = window is not None and window.min is not None and numbers(package) < numbers(window.min)
@@ -95,15 +95,15 @@ def _image(machine: Machine, driver: Fact[str], package: str) -> Finding | None:
     if window is None or window.min is None or numbers(package) >= numbers(window.min):
         return None
     return warning(
-        f"The container brings ROCm {release}, and the amdgpu driver of the host is {value_or(driver, '')}, that of "
+        f"The container includes ROCm {release}, and the amdgpu driver on the host is {value_or(driver, '')}, that of "
         f"release "
         f"{package}: older than AMD lists for it ({window.min} at least).",
         evidence=[cite(driver), *shown(late)[:1]],
         cause="driver-too-old",
         fix=Fix(
-            f"Update the driver of the host (amdgpu-dkms {window.min} or newer, or a newer kernel), or use a container "
+            f"Update the host driver (amdgpu-dkms {window.min} or newer, or a newer kernel), or use a container "
             f"of "
-            f"ROCm {package} or one of the two releases after it; without root only the second is left",
+            f"ROCm {package} or one of the two releases after it; without root, only the second is possible",
             command="cat /sys/module/amdgpu/version; dkms status",
             safety="reboots",
             effective="reboot",

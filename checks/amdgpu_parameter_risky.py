@@ -3,11 +3,11 @@
 Why
   Debugging switches and workarounds stay behind in /etc/modprobe.d or on the kernel command line long after their
   reason is gone. Some of them disable recovery from hangs, memory error handling or direct copies between GPUs;
-  training then hangs for good, goes on with bad data, or is slow.
+  training then hangs forever, continues with bad data, or is slow.
 
 Fix
   Remove the parameter where it is set (kernel command line: `amdgpu.NAME=`, /etc/modprobe.d: `options amdgpu NAME=`),
-  unless somebody asked for it to find a fault.
+  unless it was set on purpose to find a fault.
 
 References
   https://docs.kernel.org/gpu/amdgpu/module-parameters.html

@@ -1,8 +1,9 @@
-"""A parameter was given to the amdgpu module that it does not know.
+"""The amdgpu module was given a parameter that it does not know.
 
 Why
   The kernel ignores an unknown parameter with one line in its log ("unknown parameter 'gtt_size' ignored"), so the
-  setting has no effect. Usually it is a spelling (`gttsize`), or a parameter that a newer driver no longer has.
+  setting has no effect. Usually it is misspelled (the right name here is `gttsize`), or a newer driver no longer has
+  it.
 
 Fix
   Correct or remove it where it is set: on the kernel command line as `amdgpu.NAME=`, or under /etc/modprobe.d as

@@ -7,7 +7,7 @@ Why
 
 Fix
   If models do not fit: raise `ttm.pages_limit` (in pages of 4 KiB, on the kernel command line), or the carve-out in
-  the firmware setup. The carve-out is lost for programs on the CPU, the GTT limit is not.
+  the firmware setup. Programs on the CPU lose the carve-out, but not memory below the GTT limit.
 
 References
   https://docs.kernel.org/gpu/amdgpu/module-parameters.html (gttsize, vis_vramlimit)

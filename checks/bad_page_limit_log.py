@@ -3,10 +3,10 @@
 Why
   The driver of an AMD accelerator writes damaged memory pages into the card's EEPROM and never uses them again. At
   the limit of the list it declares the card bad (by default it then refuses to initialise it). Pages that were
-  added during this boot show that the damage goes on.
+  added during this boot show that more pages are failing.
 
 Fix
-  Save the log and have the card replaced at the limit; watch it while the list grows.
+  Save the log. If the limit is reached, have the card replaced; until then watch whether the list grows.
 
 References
   drivers/gpu/drm/amd/amdgpu/amdgpu_ras_eeprom.c

@@ -2,8 +2,8 @@
 
 Why
   After an uncorrectable error, or many corrected ones at one place, the driver retires the page or remaps the row.
-  A few are handled for good and cost nothing. A retirement that is pending takes effect only with a reset of the
-  GPU; a failed remapping means that the spare rows are used up.
+  A few are harmless: they are dealt with once, at no cost. A pending retirement takes effect only after a GPU
+  reset; a failed remapping means that the spare rows are used up.
 
 Fix
   Pending: stop all work on the GPU and reset it, or reboot. Failed: replace the card.
@@ -41,7 +41,7 @@ def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
         )
     if value_or(gpu.bad_pages_pending, False):
         return warning(
-            "Damaged memory pages (or rows) wait for a reset of the GPU before they are retired.",
+            "Damaged memory pages (or rows) will be retired only after a GPU reset.",
             evidence=[cite(gpu.bad_pages_pending, "pending"), *([cite(gpu.bad_pages)] if pages else [])],
             fix=_RESET,
             cause=_CAUSE,

@@ -1,12 +1,12 @@
-"""What was installed was built for another target than the GPU has, as its name says.
+"""The name of an installed build shows that it was made for a different GPU target.
 
 Why
   Archives of llama.cpp, AMD's wheel indexes and images carry the target, or the family of targets, in their names:
   win-hip-x64-gfx1030, gfx110X-dgpu, gfx1151. They have code for these only. On another GPU the first kernel fails, the
-  program dies without a message, or it computes on the processor.
+  program dies without a message, or it falls back to the CPU.
 
 Fix
-  Take the file, index or image of the GPU's own target or family.
+  Use the file, index or image of the GPU's own target or family.
 
 References
   https://github.com/ROCm/TheRock/blob/main/RELEASES.md
@@ -58,7 +58,7 @@ def built_for_other_target(machine: Machine) -> Outcome:
         "code for this GPU.",
         evidence=(*shown(named)[:1], *shown(failed)[:1]),
         fix=Fix(
-            f"Take the archive, wheel index or image for {here[0]} (or its family), or build from source with this "
+            f"Use the archive, wheel index or image for {here[0]} (or its family), or build from source with this "
             "target",
             command="rocminfo | grep gfx",
         ),

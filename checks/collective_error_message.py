@@ -1,9 +1,9 @@
-"""NCCL or RCCL stopped with an error whose class says where to look.
+"""NCCL or RCCL stopped with an error whose error class shows where to look.
 
 Why
-  torch shows the class only. ncclRemoteError and "Connection closed by remote peer" mean that another rank ended first
+  torch shows only the class. ncclRemoteError and "Connection closed by remote peer" mean that another rank ended first
   or the network broke; ncclSystemError that a system call failed (sockets, shared memory, RDMA); ncclUnhandledCudaError
-  that a call of the GPU runtime failed; ncclInvalidUsage is often two ranks on one GPU. The reason stands in the WARN
+  that a call of the GPU runtime failed; ncclInvalidUsage is often two ranks on one GPU. The reason is in the WARN
   lines of the library, or in the log of the rank that ended first.
 
 Fix
@@ -26,7 +26,7 @@ _MEANS = {
     "ncclSystemError": "a system call failed in it (socket, shared memory, RDMA)",
     "ncclInvalidUsage": "it was used in a way that it does not allow, such as two ranks on one GPU",
     "ncclInternalError": "one of its own checks failed",
-    "ncclRemoteError": "another rank ended first, or the network to it broke: this rank is a victim",
+    "ncclRemoteError": "another rank ended first, or the network to it broke: this rank is only affected by that",
 }
 
 

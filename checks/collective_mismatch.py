@@ -2,8 +2,8 @@
 
 Why
   Each collective must be called by all ranks of its group in the same order, with the same sizes and types. Where one
-  rank takes another branch (a condition on the rank, an uneven last batch, an unused layer), all wait forever or get
-  wrong numbers. This is a fault of the program: no cable and no driver can bring it about.
+  rank takes another branch (a condition on the rank, an uneven last batch, an unused layer), all ranks wait forever
+  or get wrong numbers. This is a fault of the program: no cable and no driver can cause it.
 
 Fix
   Go to the line of the program that the finding names and make all ranks take the same path. TORCH_DISTRIBUTED_DEBUG=

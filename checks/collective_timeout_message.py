@@ -1,13 +1,14 @@
-"""A collective ran into its time limit because some rank did not take part.
+"""A collective timed out because some rank did not take part.
 
 Why
-  The watchdog ends a job when a collective does not finish. The rank that prints the message is a victim: another one
-  crashed, waits in other code (a longer batch, a checkpoint, an evaluation on rank 0 only), or never started the same
-  collective. Raising the limit hides that.
+  The watchdog ends a job when a collective does not finish. The rank that prints the message is not the cause: another
+  one crashed, waits in other code (a longer batch, a checkpoint, an evaluation on rank 0 only), or never started the
+  same collective. Raising the limit hides that.
 
 Fix
   Find the rank that is missing: the one with the lowest "last enqueued" number, or whose log ends first. Look at its
-  last lines, and record collectives (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT) to see who is behind.
+  last lines, and record collectives (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT) to see which rank is
+  behind.
 
 References
   https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html
@@ -65,7 +66,7 @@ def collective_timeout_message(machine: Machine) -> Outcome:
             *(line for line, _, _ in run.clients),
         ],
     )
-    text = f"Some rank did not take part in {what}, which ran into its time limit."
+    text = f"Some rank did not take part in {what}, which timed out."
     if not messages and run.waits and not run.timeouts:
         text = "A rank timed out waiting for another: that one did not take part, or the network loses what they send."
     return info(
@@ -109,7 +110,8 @@ def _of_run(run: JobRun, missing: tuple[int, ...], waiting: list[int]) -> Findin
         f"While the job hangs look at {names(missing)}{where}: its stack and its state; of an ended job read its last "
         "log lines"
         if missing
-        else "Record collectives in the next run: the dump of each rank says who is behind (rocdoctor read FOLDER)"
+        else "Record collectives in the next run: the dump of each rank shows which rank is behind (rocdoctor read "
+        "FOLDER)"
     )
     record = "export TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_BUFFER_SIZE=2000"
     return error(

@@ -3,13 +3,13 @@
 Why
   AMD tests each ROCm release with certain releases of distributions, each with certain kernels, and lists them card by
   card: Radeon cards on Ubuntu 24.04 with the HWE kernel, for example, Instinct with the GA kernel and the packaged
-  driver. What is not listed may well run; nobody has tested it. Ryzen AI Max (gfx1151) is stricter: older kernels lack
-  fixes of the compute driver, and AMD calls them unsupported, since programs may fail to start or behave
-  unpredictably.
+  driver. A combination that is not listed may well work, but nobody has tested it. Ryzen AI Max (gfx1151) is
+  stricter: older kernels lack fixes of the compute driver, and AMD calls them unsupported, since programs may fail to
+  start or behave unpredictably.
 
 Fix
-  Where everything works, nothing has to be done. Where something fails, go to what AMD lists first: on Ubuntu a newer
-  kernel is one package away. Ryzen AI Max: take a kernel that has the fixes.
+  If everything works, there is nothing to do. Where something fails, go to what AMD lists first: on Ubuntu a newer
+  kernel is one package away. Ryzen AI Max: use a kernel that has the fixes.
 
 References
   https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
@@ -45,13 +45,13 @@ def combination_not_listed(machine: Machine, gpu: Gpu) -> Outcome:
     if not has_node(gpu):
         return not_applicable("the driver does not offer this GPU for compute")
     if not isinstance(machine.container.kind, Known):
-        raise unknown("whether this is a container is not known, and in one the system of the host is not seen")
+        raise unknown("whether this is a container is not known, and from inside one the host system cannot be seen")
     found = combination(machine, gpu, _rocm(machine))
     if isinstance(found, Unknown):
         return not_applicable(found.why)
     answer = judged_support(found)
     if answer.state == "fails":
-        return not_applicable("what cannot run at all is told by other checks")
+        return not_applicable("other checks report what cannot run at all")
     # the card alone is told by rocm-gpu-support-window; the kernel's own driver is common and works with Radeon
     target = gfx_target(found.gfx)
     instinct = target is not None and target.family.startswith("cdna")

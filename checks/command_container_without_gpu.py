@@ -111,7 +111,7 @@ def _amd(machine: Machine, box: CommandLine, part: bool) -> Finding:
         "kubernetes": "without an amd.com/gpu in its resource limits, so it has no /dev/kfd",
     }.get(box.program, f"without {missing or '/dev/kfd and /dev/dri'}")
     way = {
-        "apptainer": "Start it with --rocm, which brings /dev/kfd, /dev/dri and the host's ROCm libraries",
+        "apptainer": "Start it with --rocm, which passes in /dev/kfd, /dev/dri and the host's ROCm libraries",
         "kubernetes": "Request amd.com/gpu: 1 in the limits of the container, on a cluster with AMD's device plugin",
         "compose": "Give the service devices: [/dev/kfd, /dev/dri] and group_add with the numbers of the groups that "
         "own them on the host",
@@ -149,7 +149,7 @@ def _closed(machine: Machine, box: CommandLine) -> Finding | None:
     how = f"with --group-add {' '.join(groups)}, a name of the image" if groups else "without --group-add"
     return error(
         f"The container was given the AMD device nodes {how}: the user in it is not in the group that owns them on the "
-        "host and may not open them.",
+        "host and is not allowed to open them.",
         evidence=_evidence(machine, box, *_DENIED),
         fix=Fix(
             "Use --group-add keep-groups (rootless podman with crun), and be a member of the node's group (render) on "
@@ -176,7 +176,7 @@ def _nvidia(machine: Machine, box: CommandLine) -> Finding:
         "compose": "without gpus or a reservation of devices (driver nvidia)",
     }.get(box.program, "without --gpus")
     way = {
-        "apptainer": "Start it with --nv, which brings the driver's libraries and nodes of the host",
+        "apptainer": "Start it with --nv, which passes in the host's driver libraries and device nodes",
         "kubernetes": "Request nvidia.com/gpu: 1 in the limits of the container",
         "podman": "Start it with --device nvidia.com/gpu=all (CDI, nvidia-ctk cdi generate)",
         "compose": "Give the service gpus: all, or deploy.resources.reservations.devices with driver nvidia and "

@@ -1,4 +1,4 @@
-"""A command installs or starts a CUDA release that the NVIDIA driver is too old for.
+"""A command installs or starts a CUDA release for which the NVIDIA driver is too old.
 
 Why
   Each release of the CUDA runtime needs a driver of a minimum version. The name of a package (cudatoolkit=10.2), of an

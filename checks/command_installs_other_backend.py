@@ -1,13 +1,13 @@
-"""torch was installed by a command that brings a build for another kind of GPU.
+"""torch was installed by a command that installs a build for another kind of GPU.
 
 Why
   PyPI and conda's pytorch channel carry torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes
   of their own, which have "rocm" in their address. `cudatoolkit` and `pytorch-cuda` are of no use on an AMD GPU. An
-  index given with --extra-index-url is only one of two, and pip takes the higher version, so PyPI's build may win.
+  index given with --extra-index-url is only one of two, and pip picks the higher version, so PyPI's build may win.
 
 Fix
-  Take the build out and install it from one index of this machine's GPUs with --index-url; with uv name the index for
-  torch and its companion packages in pyproject.toml, or use --torch-backend.
+  Uninstall that build and install torch from one index of this machine's GPUs with --index-url; with uv name the
+  index for torch and its companion packages in pyproject.toml, or use --torch-backend.
 
 References
   https://pytorch.org/get-started/locally/
@@ -84,11 +84,12 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
     if not (misses_gpu(machine) or symptoms):
         return None
     return error(
-        "torch is asked for without an exact version, and the ROCm index stands beside PyPI (--extra-index-url): pip "
-        "takes the highest version of both, and where PyPI's is newer that is the CUDA or CPU build, not a ROCm build.",
+        "The command asks for torch without an exact version, and the ROCm index is used in addition to PyPI "
+        "(--extra-index-url): pip "
+        "picks the highest version of both, and if PyPI's is newer, that is the CUDA or CPU build, not a ROCm build.",
         evidence=(*shown_command(one), *shown(symptoms)[:1]),
         fix=Fix(
-            "Name the ROCm index alone with --index-url for torch, torchvision and torchaudio, or pin a version that "
+            "Name only the ROCm index with --index-url for torch, torchvision and torchaudio, or pin a version that "
             "it has, with its label (+rocm...); reinstall what is there",
             command=build_for_any(machine, ("amd",)).command or install_torch(any_wheel_index("amd", machine)),
             safety="risky",

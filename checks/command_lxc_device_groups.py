@@ -38,7 +38,7 @@ def _of(box: CommandLine) -> Finding | None:
     kfd = groups.get("/dev/kfd")
     if kfd == wanted:
         return None
-    has = f"the group {kfd}" if kfd is not None else "no group of the container (root alone)"
+    has = f"the group {kfd}" if kfd is not None else "no group of the container (root only)"
     return error(
         f"The configuration gives /dev/kfd to {has} and the render nodes to the group {wanted}: a user of the render "
         "group may open the render nodes, and not /dev/kfd, which ROCm needs.",

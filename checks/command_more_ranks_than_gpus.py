@@ -46,7 +46,7 @@ def command_more_ranks_than_gpus(machine: Machine) -> Outcome:
             fix=Fix(
                 f"Start as many processes as GPUs are visible: {option.split(' ')[0]}"
                 f"{f' {visible[0]}' if visible else ' with the number that torch.cuda.device_count() gives'}"
-                ", or take the variable away that hides the others",
+                ", or unset the variable that hides the others",
                 command="python3 -c 'import torch; print(torch.cuda.device_count())'",
                 safety="safe",
             ),

@@ -1,13 +1,13 @@
-"""mpirun starts ranks on other nodes without the variables that the shell has.
+"""mpirun starts ranks on other nodes without the variables of this shell.
 
 Why
   Open MPI starts processes on other nodes through ssh, whose shell reads no login files: LD_LIBRARY_PATH, PATH and the
-  NCCL_ variables that were exported where mpirun was typed are not there. Only those that are named with -x (MPICH:
-  -genv) go along. The sign is a library that is found with one node and missing with two.
+  NCCL_ variables that were exported where mpirun was typed are not there. Only those named with -x (MPICH: -genv)
+  are passed on. A typical sign: a library is found on one node, but missing on two.
 
 Fix
   Name the variables: mpirun -x LD_LIBRARY_PATH -x PATH -x NCCL_DEBUG ..., or set them in ~/.bashrc above the line that
-  ends for shells which are not interactive.
+  stops non-interactive shells.
 
 References
   https://docs.open-mpi.org/en/main/launching-apps/quickstart.html
@@ -37,11 +37,11 @@ def command_mpirun_without_variables(machine: Machine) -> Outcome:
         library = first_value(missing, "library", "name", "soname") or "a library"
         return error(
             "mpirun starts ranks on other nodes without -x LD_LIBRARY_PATH, so the loader there does not find "
-            f"{library}: variables of this shell do not go along by themselves.",
+            f"{library}: variables of this shell are not passed on automatically.",
             evidence=(*shown_command(one), *shown(missing)[:1]),
             fix=Fix(
-                "Add -x LD_LIBRARY_PATH (and -x for each NCCL_ variable; MPICH: -genv) to mpirun, and see that the "
-                "library lies at the same place on every node",
+                "Add -x LD_LIBRARY_PATH (and -x for each NCCL_ variable; MPICH: -genv) to mpirun, and make sure that "
+                "the library is at the same path on every node",
                 command="ldd PROGRAM; echo $LD_LIBRARY_PATH",
                 safety="safe",
             ),

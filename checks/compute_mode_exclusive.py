@@ -3,7 +3,7 @@
 Why
   In the mode "Prohibited" no program can create a CUDA context on the GPU. In "Exclusive_Process" one process can: two
   ranks that share a GPU, a notebook that was left open, or a data loader worker that touches CUDA then fail with "all
-  CUDA-capable devices are busy or unavailable". Clusters set it on purpose, one rank per GPU works well with it.
+  CUDA-capable devices are busy or unavailable". Clusters set it on purpose; one rank per GPU works well with it.
 
 Fix
   `sudo nvidia-smi -c 0` sets the default mode again (`-i N` for one GPU). On a cluster ask the administrator first.
@@ -43,7 +43,7 @@ def compute_mode_exclusive(machine: Machine, gpu: Gpu) -> Outcome:
         message = "The compute mode of this GPU is Prohibited: no program may compute on it."
         if others:
             return info(
-                f"{message} Others of this machine are open.", evidence=[cite(gpu.compute_mode)], fix=fix, cause=""
+                f"{message} Other GPUs of this machine are open.", evidence=[cite(gpu.compute_mode)], fix=fix, cause=""
             )
         return error(
             message,

@@ -2,13 +2,13 @@
 
 Why
   A container sees the machine's GPUs in /sys, but the device nodes (/dev/nvidiactl, /dev/nvidia0, /dev/nvidia-uvm)
-  and the driver's libraries are put into it by the NVIDIA container toolkit when it starts. Without it `nvidia-smi`
-  is not found and torch.cuda.is_available() is False, although the host works.
+  and the driver's libraries are added by the NVIDIA container toolkit when the container starts. Without it
+  `nvidia-smi` is not found and torch.cuda.is_available() is False, although the host works.
 
 Fix
   Install the toolkit on the host, and start the container with `--gpus all` (docker), `--device nvidia.com/gpu=all`
-  (podman, CDI) or `--nv` (Apptainer); in Kubernetes request nvidia.com/gpu. After an update of the driver make the
-  CDI file again.
+  (podman, CDI) or `--nv` (Apptainer); in Kubernetes request nvidia.com/gpu. After an update of the driver generate
+  the CDI file again.
 
 References
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html

@@ -3,11 +3,11 @@
 Why
   Docker and podman need the NVIDIA container toolkit (its runtime or a CDI file) before "--gpus" or "nvidia.com/gpu"
   means anything. After an update of systemd or the driver, running containers can lose their devices ("NVML: Unknown
-  Error"), and the CDI file must be made again.
+  Error"), and the CDI file must be generated again.
 
 Fix
-  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. For lost devices
-  pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the container.
+  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. If devices were
+  lost, pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the container.
 
 References
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
@@ -42,7 +42,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
             "The container was asked for NVIDIA GPUs (--gpus), but this machine has an AMD GPU.",
             evidence=shown(messages),
             fix=Fix(
-                "Pass the AMD device nodes in place of --gpus, and use an image for ROCm",
+                "Pass the AMD device nodes instead of --gpus, and use an image for ROCm",
                 command="docker run --device=/dev/kfd --device=/dev/dri --group-add "
                 "$(getent group render | cut -d: -f3) rocm/pytorch",
                 safety="safe",
@@ -51,7 +51,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
         )
     if any("cgroup" in one.values for one in messages):
         return error(
-            "The container has lost its right to open the NVIDIA devices (NVML: Unknown Error): a reload of systemd on "
+            "The container can no longer open the NVIDIA devices (NVML: Unknown Error): a reload of systemd on "
             "the host rewrote the container's device cgroup.",
             evidence=shown(messages),
             fix=Fix(
@@ -109,9 +109,9 @@ def _no_group(messages: tuple[Message, ...]) -> Finding:
     group = first_value(messages, "group")
     rootless = any("rootless" in one.values for one in messages)
     if rootless:
-        text = "A rootless container cannot be given further groups by name: only those of the caller can be kept."
+        text = "A rootless container cannot be given additional groups by name: it can only keep those of the caller."
     elif group == "keep-groups":
-        text = "keep-groups is an option of rootless podman with crun; this engine takes it for the name of a group."
+        text = "keep-groups is an option of rootless podman with crun; this engine reads it as a group name."
     else:
         text = f"The image has no group named {group}: --group-add looks for names in the /etc/group of the image."
     return error(
@@ -120,7 +120,7 @@ def _no_group(messages: tuple[Message, ...]) -> Finding:
         fix=Fix(
             "Use --group-add keep-groups alone (podman with crun), and be a member of the node's group on the host"
             if rootless
-            else "Give the number that the group has on the host in place of its name",
+            else "Give the number that the group has on the host instead of its name",
             command="podman run --group-add keep-groups --device=/dev/kfd --device=/dev/dri ..."
             if rootless
             else "docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) ...",
@@ -136,7 +136,7 @@ def _no_driver(machine: Machine, messages: tuple[Message, ...]) -> Finding:
     wsl = in_wsl(machine)
     return error(
         "The NVIDIA container toolkit finds no driver library (libnvidia-ml.so.1) on the host: the driver is not "
-        "installed there" + (", or Docker runs where the Windows driver's libraries are not seen." if wsl else "."),
+        "installed there" + (", or Docker cannot see the Windows driver's libraries." if wsl else "."),
         evidence=shown(messages),
         fix=Fix(
             "Install the NVIDIA driver on the host (nvidia-smi must work there first)"

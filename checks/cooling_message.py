@@ -1,7 +1,7 @@
 """A GPU becomes too hot: its fan was fixed by hand, or somebody says that it overheats.
 
 Why
-  `rocm-smi --setfan` takes the fan away from the card's own control: a bare number counts from 0 to 255, so 60 is a
+  `rocm-smi --setfan` switches off the card's own fan control: a bare number counts from 0 to 255, so 60 is a
   quarter of the speed, and the fan no longer follows the temperature. The card then throttles or shuts down.
 
 Fix

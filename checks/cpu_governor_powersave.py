@@ -1,4 +1,4 @@
-"""The CPUs are held at their lowest clock.
+"""The CPUs are kept at their lowest clock.
 
 Why
   The frequency governor `powersave` of acpi-cpufreq and of the passive modes of amd-pstate and intel_pstate keeps the

@@ -2,8 +2,8 @@
 
 Why
   Each rank needs at least one CPU core to launch kernels, and more for its data loader workers. A container's CPU
-  quota, a scheduler's CPU list or `taskset` can leave fewer CPUs than GPUs: the GPUs then wait for the CPU, whatever
-  they could do.
+  quota, a scheduler's CPU list or `taskset` can leave fewer CPUs than GPUs: the GPUs then wait for the
+  CPU.
 
 Fix
   Ask for more CPUs when the job is started: `--cpus-per-task` or `--cpus-per-gpu` in Slurm, resources.limits.cpu of
@@ -58,7 +58,7 @@ def cpu_quota_or_affinity(machine: Machine) -> Outcome:
             f"The machine has {threads} CPUs for {ranks} GPUs: they will wait for the CPU.",
             evidence=evidence,
             fix=Fix(
-                "Start fewer data loader workers a rank and set OMP_NUM_THREADS=1, or use fewer GPUs at a time",
+                "Start fewer data loader workers per rank and set OMP_NUM_THREADS=1, or use fewer GPUs at a time",
                 safety="manual",
             ),
         )

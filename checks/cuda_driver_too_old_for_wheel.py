@@ -1,9 +1,9 @@
 """The NVIDIA driver is too old for the CUDA version that torch was built with.
 
 Why
-  A CUDA build runs on every driver from the first one of its CUDA major version on (minor version compatibility: 450
+  A CUDA build runs on every driver since the first one for its CUDA major version (minor version compatibility: 450
   for CUDA 11, 525 for 12, 580 for 13). Below that torch says "The NVIDIA driver on your system is too old" and finds no
-  GPU. In between it runs, and only what is newer than the driver (some PTX code) does not.
+  GPU. In between it runs, but code that needs a newer driver (some PTX code) does not.
 
 Fix
   Update the driver on the host (a container uses the host's), or install a torch flavour with an older CUDA version.
@@ -38,7 +38,7 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
     if value_or(torch.device_count, 0):
         return None  # it works, by forward compatibility if not otherwise
     if loader is not None and "compat" in loader.value:
-        raise unknown("a forward compatibility package stands in front of the driver's library", "undecided")
+        raise unknown("a forward compatibility package comes before the driver's library", "undecided")
     facts = machine.drivers.get("nvidia", {})
     driver, speaks = facts.get("version", NOT_ASKED), facts.get("cuda", NOT_ASKED)
     row, floor = cuda_min_driver(cuda), cuda_floor(cuda)
@@ -65,7 +65,7 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         "machine is too old.",
         evidence=evidence,
         fix=Fix(
-            f"Update the NVIDIA driver to {row.full.split('.')[0]} or newer and reboot, or take an older torch that is "
+            f"Update the NVIDIA driver to {row.full.split('.')[0]} or newer and reboot, or use an older torch that is "
             f"built for the CUDA version of this driver{index}",
             safety="reboots",
             effective="reboot",

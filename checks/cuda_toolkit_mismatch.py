@@ -1,13 +1,13 @@
-"""The installed CUDA toolkit is of another major version than the one torch was built with.
+"""The installed CUDA toolkit is a different major version than the one torch was built with.
 
 Why
-  torch brings the CUDA libraries that it runs with; the toolkit (nvcc) is needed only to compile extensions. Then its
+  torch includes the CUDA libraries that it runs with; the toolkit (nvcc) is needed only to compile extensions. Then its
   major version has to be the one of torch: torch's extension builder refuses otherwise. DeepSpeed compiles its
   operators at run time, so there it matters even if you compile nothing yourself.
 
 Fix
-  Install the toolkit of torch's CUDA version beside the other (without its driver) and point CUDA_HOME to it, or
-  install a torch built for the toolkit's version. Ready-made wheels of an extension avoid it altogether.
+  Install the toolkit of torch's CUDA version alongside the other (without its driver) and point CUDA_HOME to it, or
+  install a torch built for the toolkit's version. Prebuilt wheels of an extension avoid the problem.
 
 References
   https://developer.nvidia.com/cuda-toolkit-archive

@@ -1,13 +1,13 @@
 """NVIDIA's libraries of two major versions of CUDA are installed in one Python environment.
 
 Why
-  torch brings CUDA as packages: nvidia-cublas-cu12, nvidia-cudnn-cu12 and so on. Packages of two majors unpack into the
-  same folders (site-packages/nvidia/cudnn, nvidia/nccl), and libraries whose file name does not name the major, such
-  as libcudnn.so and libnccl.so.2, overwrite each other: torch then finds one of another CUDA and fails at import or at
-  the first call.
+  torch includes CUDA as packages: nvidia-cublas-cu12, nvidia-cudnn-cu12 and so on. Packages of two majors unpack into
+  the same folders (site-packages/nvidia/cudnn, nvidia/nccl), and libraries whose file name does not name the major,
+  such as libcudnn.so and libnccl.so.2, overwrite each other: torch then loads a library for another CUDA and fails at
+  import or at the first call.
 
 Fix
-  Take out the packages of the major that torch was not built for, then install torch again, since the removal may have
+  Remove the packages of the major that torch was not built for, then install torch again, since the removal may have
   taken shared files with it. A fresh environment is quicker than a repaired one.
 
 References
@@ -47,7 +47,7 @@ def cuda_wheels_of_two_majors(machine: Machine) -> Outcome:
         if wheel := _WHEEL.match(name.lower().replace("_", "-")):
             majors.setdefault(wheel[1], set()).add(wheel[2])
     if not majors:
-        return not_applicable("no CUDA libraries among the packages that are known")
+        return not_applicable("no CUDA libraries among the known packages")
     twice = sorted(name for name, found in majors.items() if len(found) > 1)
     if not twice:
         return None

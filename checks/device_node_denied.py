@@ -1,15 +1,15 @@
-"""This user may not open the AMD GPU's device nodes.
+"""This user is not allowed to open the AMD GPU's device nodes.
 
 Why
-  ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, mostly `render`,
-  and are closed to everyone else. Who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
+  ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, usually `render`,
+  and are closed to everyone else. A user who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
   HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
   container the number of the group counts, not its name, and images give other numbers to the same names.
 
 Fix
   Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
   container pass the host's group by number: `--group-add $(stat -c %g /dev/kfd)`; rootless podman takes `--group-add
-  keep-groups`. Where udev gives a node the tag `uaccess`, it is also open to whoever is logged in at the machine's own
+  keep-groups`. If udev gives a node the tag `uaccess`, it is also open to whoever is logged in at the machine's own
   screen and keyboard (its seat); an ssh session, a service or a batch job has no seat, so there only the group helps.
   Do not make the nodes writable for everyone, and do not train as root.
 
@@ -119,7 +119,7 @@ def device_node_denied(machine: Machine) -> Outcome:
     group = _group(refused)
     return finding(
         severity,
-        f"This user may not open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
+        f"This user is not allowed to open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
         evidence=tuple(evidence),
         fix=_container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
         cause="container-device-access" if inside else "",
@@ -143,11 +143,11 @@ def _owner(node: DeviceNode) -> str:
 
 def _reason(group: str | None) -> str:
     if group is None:
-        return "the user is not in the group that owns it (mostly the render group)"
+        return "the user is not in the group that owns it (usually the render group)"
     if group in OVERFLOW:
         return f"the render group that owns it is not mapped into here (it shows as {group})"
     if group in ("root", "0"):
-        return "it belongs to root alone, not to the render group"
+        return "it belongs to root only, not to the render group"
     return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns it"
 
 
@@ -196,7 +196,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
     hint = "" if isinstance(machine.container.kind, Known) else "; in a container pass the group's number (--group-add)"
     owner = f"{' and '.join(names)} group, which owns {nodes[0].path}"
     if group is None:
-        owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
+        owner = f"group that owns {nodes[0].path} (usually render; ls -l shows it)"
     return Fix(
         f"Add the user to the {owner}, then log out and in again{hint}{_seat_words(machine, nodes)}",
         command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)),

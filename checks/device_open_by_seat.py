@@ -7,7 +7,7 @@ Why
   no GPU, or loses it in the midst of a run, although the same command works on the desktop.
 
 Fix
-  Join the group that owns the node (mostly `render`): that holds for every session.
+  Join the group that owns the node (usually `render`): that applies to every session.
 
 References
   https://github.com/systemd/systemd/blob/main/src/login/70-uaccess.rules.in
@@ -54,7 +54,7 @@ def device_open_by_seat(machine: Machine) -> Outcome:
     group, seat = value_or(first.group, ""), value_or(first.udev.seat, "its seat")
     paths = " and ".join(node.path for node in seated[:2])
     return info(
-        f"This user opens {paths} through a login at the machine itself alone ({seat}): "
+        f"This user opens {paths} only through a login at the machine itself ({seat}): "
         "over ssh, from cron, in services and in batch jobs the GPU is closed to the same user.",
         evidence=[
             cite(first.udev.tags, f"udev tags of {first.path}: {', '.join(value_or(first.udev.tags, ()))}"),

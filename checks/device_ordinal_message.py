@@ -3,7 +3,7 @@
 Why
   "invalid device ordinal" means that the process sees fewer GPUs than it counts with: a visibility variable left
   fewer (CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES), a launcher started more processes than
-  GPUs, or a number from another machine stands in the code. Visible GPUs are renumbered from 0.
+  GPUs, or the code has a number from another machine. Visible GPUs are renumbered from 0.
 
 Fix
   Start as many processes as GPUs are visible, and use the local rank as device number. Set one visibility variable

@@ -6,7 +6,7 @@ Why
   driver.
 
 Fix
-  Install the headers of the kernel. Where the kernel is newer than the driver release supports, take a newer driver
+  Install the headers of the kernel. If the kernel is newer than the driver release supports, use a newer driver
   release, boot an older kernel that it lists, or use the driver that the kernel itself has (AMD).
 
 References

@@ -1,4 +1,4 @@
-"""A program reports that NVIDIA's kernel module and libraries are of different versions.
+"""A program reports that NVIDIA's kernel module and libraries have different versions.
 
 Why
   An update replaced the libraries while the old kernel module stayed loaded, two installations are mixed, or a
@@ -54,8 +54,8 @@ def driver_library_mismatch_message(machine: Machine) -> Outcome:
         evidence=(*shown(messages), *map(cite, facts)),
         fix=Fix(
             "Reboot, or unload and reload the nvidia modules, so that the module of the installed driver version is "
-            "loaded. If it stays, two driver installations are mixed: remove one completely and reinstall. Where "
-            "updates run by themselves, hold the driver's packages (apt-mark hold)." + inside,
+            "loaded. If it stays, two driver installations are mixed: remove one completely and reinstall. If "
+            "updates run automatically, hold the driver's packages (apt-mark hold)." + inside,
             command="cat /proc/driver/nvidia/version; dpkg -l | grep -i nvidia; sudo reboot",
             safety="reboots",
             effective="reboot",

@@ -3,11 +3,11 @@
 Why
   A line `blacklist amdgpu` under /etc/modprobe.d, or `modprobe.blacklist=amdgpu` or `nomodeset` on the kernel command
   line, keeps the module out. Such lines are left over from an installation, from passing the GPU to a virtual machine,
-  or come from server guides that load the module by hand after boot. Where the module is loaded, nothing is wrong.
+  or come from server guides that load the module by hand after boot. If the module is loaded, nothing is wrong.
 
 Fix
   Remove the line, rebuild the initramfs (or the boot loader's configuration) and reboot. To try it first, load the
-  module by hand: an explicit `modprobe` passes a blacklist file, but not nomodeset.
+  module by hand: an explicit `modprobe` bypasses a blacklist file, but not nomodeset.
 
 References
   https://man7.org/linux/man-pages/man5/modprobe.d.5.html

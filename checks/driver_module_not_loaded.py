@@ -1,11 +1,11 @@
 """The kernel module of the GPU driver is not loaded.
 
 Why
-  A GPU is on the bus, and its module (amdgpu, nvidia) is not in the kernel: it is not installed for the running kernel
+  A GPU is on the bus, but its module (amdgpu, nvidia) is not loaded: it is not installed for the running kernel
   (a kernel update, a DKMS build that failed, the extra module package missing in cloud kernels), or nothing loaded it.
 
 Fix
-  `modinfo amdgpu` (or `nvidia`) tells whether the running kernel has the module. If not: `dkms status`, install the
+  `modinfo amdgpu` (or `nvidia`) shows whether the running kernel has the module. If not: `dkms status`, install the
   headers and the driver package for this kernel, or boot the kernel that the driver release lists. If it has:
   `modprobe` and read the kernel log.
 
@@ -86,7 +86,7 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
     if misfit is not None:
         log = kernel_log(machine)
         evidence.append(quote(log.source if log else "", misfit.text, misfit.line))
-        message = f"The {module} module was not loaded because it was built for another kernel than the running one."
+        message = f"The {module} module was not loaded because it was built for a different kernel."
         return finding(
             severity,
             message,

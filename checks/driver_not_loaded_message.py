@@ -6,8 +6,8 @@ Why
   message means something else: the node was not passed in, or there is no such module at all.
 
 Fix
-  Check `dkms status`, load the module, and read the kernel log for the reason. Install headers of the running kernel
-  and rebuild, or boot a kernel that the driver release supports.
+  Check `dkms status`, load the module, and read the kernel log for the reason. Install the headers of the running
+  kernel and rebuild, or boot a kernel that the driver release supports.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
@@ -56,7 +56,7 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
         fix=Fix(
             f"Check dkms status and the kernel log. If the module was not built{running}, install the kernel "
             f"headers and "
-            f"reinstall {package}, or boot a kernel {supported}; with the kernel's own driver load it with modprobe "
+            f"reinstall {package}, or boot a kernel {supported}; for the kernel's own driver, load it with modprobe "
             f"{module}",
             command=shell(
                 "dkms status; sudo modprobe {module:module}; sudo dmesg | grep -i {module:module} | tail -20",

@@ -1,15 +1,16 @@
-"""The driver found a GPU and gave up on it while starting it.
+"""The driver found a GPU but failed to start it.
 
 Why
   The kernel module is loaded, but its start on this GPU ended with an error ("probe ... failed with error -22", "Fatal
   error during GPU init"). The GPU stays on the PCI bus without a driver, so `rocminfo` and torch do not list it.
   "Invalid IP discovery signature" means that the driver could not read the GPU's table of parts from its memory: the
-  firmware on the board did not start it, or a virtual machine got it in an unclean state. Error -12 means that there
-  was no memory, mostly none for its address windows (BARs), which the firmware setup or the hypervisor keeps too small.
+  firmware on the board did not start it, or a virtual machine received it in an unclean state. Error -12 means that
+  there was no memory, usually none for its address windows (BARs), which the firmware setup or the hypervisor keeps
+  too small.
 
 Fix
   Power the machine off completely (a warm reboot keeps the state of the board) and start again. If the same GPUs fail
-  again: update kernel, driver and firmware packages; then the slot, the power cables and the vendor are next.
+  again: update kernel, driver and firmware packages; then check the slot and the power cables, and ask the vendor.
 
 References
   Linux drivers/gpu/drm/amd/amdgpu/amdgpu_discovery.c, amdgpu_device.c and drivers/base/dd.c
@@ -101,5 +102,5 @@ def _reason(machine: Machine, gpu: Gpu) -> tuple[str, str]:
         return f" when the IP block {block.values.get('ip_block', '')} did not start".replace("  ", " "), _COLD
     failure = probe_failure(machine, gpu)
     if failure is not None and failure.values.get("error") == _NO_MEMORY:
-        return " (its registers found no place in memory)", _WINDOWS
+        return " (no address space was left for its registers)", _WINDOWS
     return "", "Read the driver's lines before the failure in the kernel log"

@@ -47,7 +47,7 @@ def ecc_off(machine: Machine, gpu: Gpu) -> Outcome:
         "ECC is off: errors in the memory of this GPU are neither corrected nor reported.",
         evidence=[cite(gpu.ecc_enabled, "ECC off")],
         fix=Fix(
-            "Turn ECC on unless somebody decided against it",
+            "Turn ECC on, unless it was turned off on purpose",
             command=shell("sudo nvidia-smi{only} -e 1", only=only),
             safety="reboots",
             effective="reboot",

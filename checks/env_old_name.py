@@ -2,8 +2,8 @@
 
 Why
   Names change: NCCL_BLOCKING_WAIT became TORCH_NCCL_BLOCKING_WAIT, PYTORCH_CUDA_ALLOC_CONF became PYTORCH_ALLOC_CONF.
-  Old names are read for some releases more, with a warning of the library, then no longer. Where both are set, the
-  new one counts, and a value that somebody still edits under the old name does nothing.
+  Libraries accept an old name for a few more releases, with a warning, and then ignore it. If both are set, the
+  new name wins, and a value set under the old name has no effect.
 
 Fix
   Set the new name alone, and remove the old one from the file that sets it.

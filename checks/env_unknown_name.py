@@ -1,9 +1,9 @@
-"""An environment variable is set that nothing reads.
+"""An environment variable is set, but no library reads it.
 
 Why
-  Libraries ignore names that they do not know without a word. A misspelt name (HIP_VISIBLE_DEVICE), one that a
-  release removed, or one that never existed (RCCL_DEBUG: RCCL reads NCCL_DEBUG) does nothing, while the person who
-  set it believes that it does.
+  Libraries silently ignore names that they do not know. A misspelt name (HIP_VISIBLE_DEVICE), one that a
+  release removed, or one that never existed (RCCL_DEBUG: RCCL reads NCCL_DEBUG) does nothing, although whoever set
+  it relies on it.
 
 Fix
   Use the name that is read, or remove the variable from the file that sets it.

@@ -1,8 +1,8 @@
 """An environment variable has a value that its reader does not take.
 
 Why
-  NCCL, RCCL, the HIP runtime, OpenMP and torch read their settings from the environment. Most of them ignore a value
-  that they do not understand without a word, or take it for 0, so the setting is not in effect; some stop with an
+  NCCL, RCCL, the HIP runtime, OpenMP and torch read their settings from the environment. Most of them silently ignore
+  a value that they do not understand, or read it as 0, so the setting is not in effect; some stop with an
   error at start.
 
 Fix

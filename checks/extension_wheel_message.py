@@ -1,13 +1,13 @@
 """A wheel of a compiled extension was built for another torch, C++ ABI, CUDA or Python than the one here.
 
 Why
-  The file name of such a wheel tells what it was compiled for: flash_attn-2.5.5+cu118torch2.2cxx11abiTRUE-cp38 is for
+  The file name of such a wheel says what it was compiled for: flash_attn-2.5.5+cu118torch2.2cxx11abiTRUE-cp38 is for
   CUDA 11.8, torch 2.2 with the C++11 ABI, and Python 3.8. With another torch its import ends with "undefined symbol".
   The wheels of torch have the old ABI (FALSE) up to 2.5, and in 2.6 for CUDA 11.8 and 12.4; the new one (TRUE) in 2.6
   for CUDA 12.6 and from 2.7 on. Builds of NVIDIA's containers and of conda-forge have the new one.
 
 Fix
-  Take the wheel whose name fits torch.__version__, torch.compiled_with_cxx11_abi() and the Python version, or build
+  Use the wheel whose name fits torch.__version__, torch.compiled_with_cxx11_abi() and the Python version, or build
   the extension from source with --no-build-isolation.
 
 References
@@ -38,9 +38,9 @@ def extension_wheel_message(machine: Machine) -> Outcome:
     built, here = _built_for(wheel), f" {torch}" if torch else ""
     text = f"The wheel of {package} is built for {built}"
     text += (
-        f", and {'; '.join(differing)}: it fits another torch than the one here."
+        f", and {'; '.join(differing)}: it fits a different torch than the one here."
         if differing
-        else (": torch here must be that one, with the same C++ ABI, CUDA and Python, or symbols stay undefined.")
+        else (": torch here must be that one, with the same C++ ABI, CUDA and Python, or symbols are undefined.")
     )
     severity: Severity = "error" if differing else "warning"
     confidence: Confidence = "likely" if differing else "possible"

@@ -59,7 +59,7 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
         evidence=shown(messages),
         fix=Fix(
             f"Install a bitsandbytes release with a library for the {kind} version of the installed torch (ROCm needs "
-            "a release with ROCm wheels or a build from source), and run python -m bitsandbytes for its own report",
+            "a release with ROCm wheels or a build from source), and run python -m bitsandbytes for its own diagnosis",
             command="pip install -U bitsandbytes; python -m bitsandbytes",
             safety="risky",
         ),

@@ -1,14 +1,14 @@
-"""A GPU is not registered at the NVLink fabric of its NVSwitch board.
+"""A GPU is not registered with the NVLink fabric of its NVSwitch board.
 
 Why
   On boards with NVSwitch (from Hopper on) a GPU is usable only after the fabric manager service has configured the
   switches and the GPU has registered with them. Until then CUDA does not start: programs end with "system not yet
   initialized" (error 802). Right after boot this takes a minute; later it means that the service is stopped, missing,
-  of another version than the driver, or was restarted without a reset of the GPUs.
+  a different version than the driver, or was restarted without a reset of the GPUs.
 
 Fix
   `systemctl status nvidia-fabricmanager`; install the package of exactly the driver's version, enable and start it. The
-  service of the host counts: in a container or a guest ask whoever runs the host.
+  service runs on the host: in a container or a guest, ask whoever runs the host.
 
 References
   https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html
@@ -45,7 +45,7 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
     fix = _fix(machine, version if version[:1].isdigit() else "")
     if state == "completed":
         return error(
-            f'The registration of this GPU at the NVLink fabric failed with status "{status}".',
+            f'The registration of this GPU with the NVLink fabric failed with status "{status}".',
             evidence=[cite(gpu.fabric_status), cite(gpu.fabric_state)],
             fix=fix,
         )
@@ -55,7 +55,7 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
     evidence = [cite(gpu.fabric_state)]
     if uptime is None:
         return warning(
-            f'This GPU is not registered at the NVLink fabric (state "{state}"); unless the machine has just been '
+            f'This GPU is not registered with the NVLink fabric (state "{state}"); unless the machine has just been '
             "started, the fabric manager does not run and CUDA does not start (error 802).",
             evidence=evidence,
             fix=fix,
@@ -64,21 +64,23 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
     evidence.append(cite(machine.kernel.uptime_s, f"up for {uptime / 60:.0f} min"))
     if uptime < _SETTLED_S:
         return info(
-            f'This GPU is still registering at the NVLink fabric (state "{state}", {uptime / 60:.0f} min after boot).',
+            f'This GPU is still registering with the NVLink fabric (state "{state}", {uptime / 60:.0f} min after '
+            f"boot).",
             evidence=evidence,
             fix=Fix("Wait a minute and check again"),
             cause="",
         )
     if state == "not started":
         return warning(
-            f"This GPU has not begun to register at the NVLink fabric, {uptime / 60:.0f} min after boot: the fabric "
+            f"This GPU has not begun to register with the NVLink fabric, {uptime / 60:.0f} min after boot: the fabric "
             "manager probably does not run.",
             evidence=evidence,
             fix=fix,
             confidence="likely",
         )
     return error(
-        f"This GPU waits for the NVLink fabric since boot ({uptime / 60:.0f} min): the fabric manager does not run, "
+        f"This GPU has been waiting for the NVLink fabric since boot ({uptime / 60:.0f} min): the fabric manager "
+        f"does not run, "
         "and CUDA does not start on it (error 802, system not yet initialized).",
         evidence=evidence,
         fix=fix,

@@ -35,7 +35,7 @@ def fabric_message(machine: Machine) -> Outcome:
         text = f"The fabric manager is of version {found}, the driver of {version}: the NVSwitch fabric does not start."
     if multicast:
         text = (
-            "NCCL cannot set up NVSwitch multicast (NVLS): the NVLink fabric is not in order. The fabric "
+            "NCCL cannot set up NVSwitch multicast (NVLS): the NVLink fabric does not work. The fabric "
             "manager does not "
             "run, or was restarted without a reset of the GPUs."
         )
@@ -44,7 +44,8 @@ def fabric_message(machine: Machine) -> Outcome:
         evidence=shown((*messages[:2], *service[:1])),
         fix=Fix(
             f"Install nvidia-fabricmanager of {exactly}, enable and start (or restart) it; if it was restarted under "
-            "running GPUs, reset the GPUs or reboot. Inside a virtual machine or container the host's service counts",
+            "running GPUs, reset the GPUs or reboot. Inside a virtual machine or container, this is a service on "
+            "the host",
             command="systemctl status nvidia-fabricmanager; sudo systemctl enable --now nvidia-fabricmanager",
             verify="nvidia-smi -q | grep -A2 Fabric",
         ),

@@ -2,8 +2,8 @@
 
 Why
   After `rocm-smi --setfan` or a fan tool the driver leaves the speed where it is. A speed that suits an idle card
-  is too low under full load: the card heats up to its limit and lowers its clocks. Some tools steer the fan well in
-  this mode, so it is a note, and a warning only while a sensor is at its limit.
+  is too low under full load: the card heats up to its limit and lowers its clocks. Some tools control the fan well
+  in this mode, so this is reported as info, and a warning only while a sensor is at its limit.
 
 Fix
   `rocm-smi --resetfan` gives the fan back to the driver; a higher fixed speed works as well.
@@ -21,7 +21,7 @@ from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
 _FIX = Fix(
-    "Give the fan back to the driver, or set a higher speed, unless a tool of yours steers it",
+    "Give the fan back to the driver, or set a higher speed, unless one of your tools controls it",
     command="sudo rocm-smi --resetfan",
     safety="safe",
 )

@@ -1,9 +1,9 @@
-"""The fan of the GPU stands still although a sensor is near its limit.
+"""The fan of the GPU does not turn although a sensor is near its limit.
 
 Why
-  Cards of today stop their fan while they are cool, so 0 rpm alone is healthy. Near the critical temperature an
+  Modern cards stop their fan while they are cool, so 0 rpm alone is healthy. Near the critical temperature an
   automatic fan that does not turn is broken, blocked or unplugged, and the card will slow down or shut down. In
-  laptops the firmware drives the fan and the figure of the GPU means nothing.
+  laptops the firmware drives the fan and the figure that the GPU reports means nothing.
 
 Fix
   Look at the fan: cable, blocked blades, bearing. `rocm-smi --resetfan` gives it back to the driver.
@@ -37,7 +37,7 @@ def fan_stopped_hot(machine: Machine, gpu: Gpu) -> Outcome:
     mode = value_or(gpu.fan.mode, None)
     sensor, now = hottest.sensor, hottest.input_c
     message = (
-        f"The fan stands still (0 rpm) at a {sensor.label} temperature of {now:g} °C, {hottest.margin_c:g} °C below"
+        f"The fan does not turn (0 rpm) at a {sensor.label} temperature of {now:g} °C, {hottest.margin_c:g} °C below"
     )
     # Without knowing that this is no laptop and that the driver rules the fan, 0 rpm may be a reading without meaning.
     make = warning if mode == "automatic" and value_or(machine.laptop, None) is False else info

@@ -53,8 +53,8 @@ def flight_rank_missing(machine: Machine, run: JobRun) -> Outcome:
             f"{names(one.unknown)} there is no dump: whether {_they(one.unknown)} entered it is not known.",
             evidence=_evidence(run, one),
             fix=Fix(
-                f"Add the dump of {names(one.unknown)} (nccl_trace_rank_N of every machine); where there is none, the "
-                "process ended or hangs outside of torch: read its last log lines",
+                f"Add the dump of {names(one.unknown)} (nccl_trace_rank_N of every machine); if there is none, the "
+                "process ended or hangs outside torch: read its last log lines",
                 command=look_at(one.unknown),
                 safety="safe",
             ),

@@ -2,12 +2,12 @@
 
 Why
   When the dumps of all ranks show one and the same call, with equal sizes, on every rank and unfinished, no rank is
-  missing and the program is not out of step: what is left is the way between the GPUs (network, NVLink, XGMI, PCIe),
+  missing and the program is not out of step: what remains is the path between the GPUs (network, NVLink, XGMI, PCIe),
   a GPU that is stuck in an earlier kernel, or a fault of the library. The dumps do not tell these apart.
 
 Fix
   Run rocdoctor check on each machine (links, network interfaces, kernel log), then the job with NCCL_DEBUG=INFO, or
-  rocdoctor smoke on the same machines. Where some GPUs have not begun the call, look at what they do before it.
+  rocdoctor smoke on the same machines. If some GPUs have not begun the call, look at what they do before it.
 
 References
   https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
@@ -48,8 +48,8 @@ def flight_transport_suspected(machine: Machine, run: JobRun) -> Outcome:
             )
         rest = f"; {names(one.done)} finished it" if one.done else ""
         return warning(
-            f"All ranks entered {one.name}, and {names(one.waiting)} do not get through it{rest}: no rank is missing, "
-            "so the way between the GPUs, or one of them, is what to look at.",
+            f"All ranks entered {one.name}, and {names(one.waiting)} do not complete it{rest}: no rank is missing, "
+            "so look at the path between the GPUs, or at one of them.",
             evidence=evidence,
             fix=Fix(
                 "Run rocdoctor check on every machine of the job, then the job with NCCL_DEBUG=INFO",

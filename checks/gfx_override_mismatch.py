@@ -3,13 +3,13 @@
 Why
   The variable replaces the target that the driver reports, so that code for another GPU is loaded. Within one group of
   instruction sets that can work (gfx1031 as gfx1030), across groups it gives memory faults, hangs, wrong numbers or a
-  crashed desktop. The plain form hits every GPU of the machine. Where torch has code for the real target, it only takes
-  the tuned code away. A value that is not three decimal numbers stops the runtime: no GPU is visible.
+  crashed desktop. The plain form affects every GPU of the machine. If torch has code for the real target, it only
+  disables the tuned code. A value that is not three decimal numbers stops the runtime: no GPU is visible.
 
 Fix
-  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, take the value of its own
-  group, and on different GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that fits
-  one card of a machine and harms another is named as mixed architectures.
+  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, use the value of its own
+  group, and on different GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that suits
+  one card of a machine but harms another is reported as mixed architectures.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors
@@ -141,7 +141,7 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
     if isinstance(built, Known) and arch_list_covers(built.value, gfx):
         evidence.append(cite(built, " ".join(built.value)))
         return warning(
-            f"{message}, although the installed torch has code for {gfx}: the override only takes that away.",
+            f"{message}, although the installed torch has code for {gfx}: the override only disables that.",
             evidence=evidence,
             fix=_unset(variable),
         )
@@ -198,13 +198,13 @@ def _mixed(
             settings = shell("{before}; export {name:name}={value:number}", before=settings, name=name, value=number)
     form = f"{NAME}_<KFD node>=<value>"
     per_node = (
-        f"set it for the GPU that needs it alone, by its KFD node: {', '.join(need)}"
+        f"set it only for the GPU that needs it, by its KFD node: {', '.join(need)}"
         if need
         else f"where one of them does need an override, use the form for one KFD node, {form}"
     )
     nodes = "" if all(isinstance(one.kfd_node, Known) for one in (gpu, *fits)) else _NODES
     return error(
-        f"One {NAME}={variable.value} holds for different GPUs (mixed architectures): it fits {other.label} "
+        f"One {NAME}={variable.value} applies to different GPUs (mixed architectures): it fits {other.label} "
         f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has "
         "different instructions: expect memory faults, hangs or wrong results.",
         evidence=evidence,

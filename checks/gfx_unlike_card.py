@@ -1,9 +1,9 @@
-"""The runtime calls a card by the target of another one, although no override stands in the evidence.
+"""The runtime reports another card's target for this card, although the evidence shows no override.
 
 Why
   The ROCm runtime takes the target of a GPU from the kernel, which reads it from the chip: a Radeon 8060S is gfx1151,
   an Instinct MI210 gfx90a. A program that names a card together with the target of another one runs under
-  HSA_OVERRIDE_GFX_VERSION, also where nobody remembers it: set in a profile, a service or an image, or handed on by
+  HSA_OVERRIDE_GFX_VERSION, even if nobody remembers setting it: in a profile, a service or an image, or handed on by
   toolbox and distrobox. Code of another instruction set group gives memory faults, hangs and wrong numbers.
 
 Fix

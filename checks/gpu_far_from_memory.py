@@ -1,7 +1,7 @@
 """The NUMA node of a GPU has no memory or no processors of its own.
 
 Why
-  Buffers that are copied to a GPU should lie in the memory next to it. If the GPU's node has no memory, because its
+  Buffers that are copied to a GPU should be in the memory next to it. If the GPU's node has no memory, because its
   socket or die was left without memory modules, all copies cross the link to another node, and several GPUs share that
   link. Nodes without processors give ranks no core to run near their GPU.
 

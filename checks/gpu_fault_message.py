@@ -1,9 +1,9 @@
-"""A kernel touched memory that is not its own, or a GPU was reset because a kernel did not end.
+"""A kernel accessed memory that it does not own, or a GPU was reset because a kernel did not finish.
 
 Why
-  "Memory access fault by GPU", "an illegal memory access" and "HW Exception ... GPU Hang" name the moment at which the
-  driver stopped a kernel. Most often the kernel is at fault: an index outside its range, memory freed too early, a
-  library with a defect, or code for another architecture that an override let through. The text alone proves no
+  "Memory access fault by GPU", "an illegal memory access" and "HW Exception ... GPU Hang" mean that the driver stopped
+  a kernel. Most often the kernel is at fault: an index outside its range, memory freed too early, a
+  library with a defect, or code for another architecture that runs because of an override. The text alone proves no
   hardware fault.
 
 Fix
@@ -34,7 +34,7 @@ def gpu_fault_message(machine: Machine) -> Outcome:
     node, reason = first_value(messages, "node"), first_value(messages, "reason")
     where = f" (KFD node {node})" if node else ""
     why = f" ({reason.lower()})" if reason and reason != "Unknown" else ""
-    text = f"A kernel on the GPU{where} touched memory that is not mapped for it{why}."
+    text = f"A kernel on the GPU{where} accessed memory that is not mapped for it{why}."
     if hang:
         text = f"The driver reset the GPU{where} because a kernel did not end."
     serial = ShellCommand("CUDA_LAUNCH_BLOCKING=1" if vendors(machine) == {"nvidia"} else "AMD_SERIALIZE_KERNEL=3")

@@ -1,12 +1,12 @@
 """A GPU stopped answering on the PCIe bus.
 
 Why
-  The driver reads nothing but ones from the device: it lost power, its link broke, or its firmware died. Work on it is
-  lost, and it comes back with a reboot at best. Power supply and cables under load, risers, seating and heat are the
-  usual reasons; a failing card is the last. External GPUs and docks that were unplugged look the same.
+  The driver reads only ones from the device: it lost power, its link broke, or its firmware died. Work on it is
+  lost, and at best it comes back after a reboot. Power supply and cables under load, risers, seating and heat are the
+  usual reasons; a failing card is the least likely. External GPUs and docks that were unplugged look the same.
 
 Fix
-  Reboot with a full power-off, then reseat the card and its power cables and take risers away. If it comes back under
+  Reboot with a full power-off, then reseat the card and its power cables and remove risers. If it comes back under
   load, look at power and temperature; try the card in another machine before replacing it.
 
 References
@@ -51,7 +51,7 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in ("amd", "nvidia"):
         return not_applicable("not an AMD or NVIDIA GPU")
     fix = Fix(
-        "Power off completely, reseat the card and its power cables, take risers away, and start again; if it "
+        "Power off completely, reseat the card and its power cables, remove risers, and start again; if it "
         "comes back under load, look at power supply and temperature",
         safety="manual",
         effective="reboot",
@@ -111,7 +111,7 @@ def _all_ones(machine: Machine, gpu: Gpu, fix: Fix) -> Finding | None:
     # A listing alone does not tell a laptop, which switches its second GPU off.
     return finding(
         "info" if not isinstance(machine.laptop, Known) else "warning",
-        "The configuration space of this GPU reads as ones (revision ff): it is switched off or no longer answers.",
+        "The configuration space of this GPU reads as all ones (revision ff): it is switched off or no longer answers.",
         evidence=(cite(gpu.revision),),
         fix=fix,
         confidence="likely",

@@ -1,12 +1,12 @@
 """The GPU's own firmware did not load when the board was powered on.
 
 Why
-  Instinct boards start from firmware that lies on the board. When a part of it does not come up ("firmware load failed
+  Instinct boards start from firmware on the board. When a part of it does not come up ("firmware load failed
   at boot time" with a status), the driver cannot use the GPU, and other GPUs of the same board may fail with it.
 
 Fix
   Power the machine off and on (a warm reboot is not enough). If it stays, the board firmware has to be written again or
-  the board replaced; only the vendor's tool may do that.
+  the board replaced; only the vendor's tool can do that.
 
 References
   Linux drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c (amdgpu_ras_boot_time_error_reporting)

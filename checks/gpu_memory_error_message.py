@@ -2,7 +2,7 @@
 
 Why
   "uncorrectable ECC error" and "GPU is lost" come from the hardware: memory cells, the NVLink or the card's connection
-  failed. Code, wheels and settings have no part in it. The same job runs on other GPUs or nodes.
+  failed. Code, wheels and settings do not cause this. The same job runs on other GPUs or nodes.
 
 Fix
   Take the GPU (on a cluster: the node) out of service, reset it or reboot once, and read its error counters. If the

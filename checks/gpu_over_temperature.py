@@ -1,9 +1,9 @@
-"""A sensor of the GPU is at or above a temperature limit that the card itself states.
+"""A sensor of the GPU is at or above a temperature limit that the card reports.
 
 Why
   From its critical limit on a card lowers its clocks; from the emergency limit on the driver shuts the machine down
   to save it. Both limits are read from the card, sensor by sensor: a junction of 100 °C is fine for a card whose
-  limit is 110 °C. A sensor less than 5 °C below its limit under load is worth knowing and no fault.
+  limit is 110 °C. A sensor less than 5 °C below its limit under load is worth knowing, but not a fault.
 
 Fix
   Restore the cooling: dust, fans, a cable in the airflow, the inlet temperature, the fan speed of the chassis

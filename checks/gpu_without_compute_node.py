@@ -1,8 +1,8 @@
 """An AMD GPU has its driver, but the compute driver does not list it.
 
 Why
-  amdgpu is bound to the GPU and shows pictures; for ROCm the compute part (KFD) must list it as a node as well. It
-  skips GPUs that the PCIe path or the chip rules out, and says so in the kernel log.
+  amdgpu is bound to the GPU and drives the display. For ROCm, its compute part (KFD) must also list the GPU as a
+  node. KFD skips a GPU that does not meet its requirements (PCIe path, chip) and says so in the kernel log.
 
 Fix
   Read what KFD says: `sudo dmesg | grep kfd`. "PCI rejects atomics" is about the slot, "not supported in kfd" about the

@@ -2,7 +2,7 @@
 
 Why
   Without its driver a GPU has no device node, so no program can use it: `rocminfo`, `nvidia-smi` and torch do not list
-  it. The driver is absent, blacklisted, refused by Secure Boot, or it gave up on the GPU. Where the evidence tells
+  it. The driver is absent, blacklisted, refused by Secure Boot, or it failed to start the GPU. Where the evidence shows
   which of these it is, another check says so and this one only notes the fact.
 
 Fix
@@ -36,7 +36,7 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
             command=shell("rocdoctor explain {reason}", reason=reason),
             safety="safe",
         )
-        return info(f"No kernel driver is bound to this GPU ({reason} tells why).", evidence=evidence, fix=fix)
+        return info(f"No kernel driver is bound to this GPU ({reason} shows why).", evidence=evidence, fix=fix)
     if is_refused(gpu):
         words = "Use another GPU for training, or train on the CPU"
         fix = Fix(words, safety="safe", verify="lspci -k")

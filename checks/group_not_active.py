@@ -1,4 +1,4 @@
-"""The user is in the GPU's group, but this session does not know it yet.
+"""The user is in the GPU's group, but this session does not have the group yet.
 
 Why
   Groups are given to a session at login. After `usermod -aG render` every running shell, tmux server, notebook server

@@ -1,9 +1,9 @@
-"""The GTT size was set larger than the limit under which memory is really handed out.
+"""The GTT size was set larger than the limit that the kernel really allows.
 
 Why
-  GTT is the part of main memory that the GPU may map; on an APU models live there. `amdgpu.gttsize` raises the figure
-  that programs are shown, while the TTM layer of the kernel stops at its own limit (half of the memory unless set). A
-  model that fits the one and not the other fails with "out of memory" well before the shown size is used.
+  GTT is the part of main memory that the GPU may map; on an APU, models are kept there. `amdgpu.gttsize` raises the
+  figure that programs are shown, while the TTM layer of the kernel stops at its own limit (half of the memory unless
+  set). A model that fits the figure but not the limit fails with "out of memory" well before the shown size is used.
 
 Fix
   Set the limit itself: `ttm.pages_limit=` (pages of 4 KiB, so GiB x 262144) on the kernel command line, with the

@@ -3,7 +3,7 @@
 Why
   Machine checks (MCE) and EDAC are the processor's and the memory controller's own reports. Corrected errors are
   handled and harmless while they are rare. Uncorrected ones mean damaged data or a crash. A machine check in the
-  first minute of a log is the record of an earlier crash, kept over the restart.
+  first minute of a log is the record of an earlier crash, kept across the restart.
 
 Fix
   Uncorrected: find the module in the firmware's event log (`ipmitool sel list`) or with rasdaemon, and replace it.
@@ -48,7 +48,8 @@ def hardware_error_log(machine: Machine) -> Outcome:
             f"{age(machine, events)}.",
             evidence=quotes(machine, events),
             fix=Fix(
-                "Note the module or bank that the log names, and have it replaced if the errors go on", safety="manual"
+                "Note the module or bank that the log names, and have it replaced if the errors continue",
+                safety="manual",
             ),
         )
     return None

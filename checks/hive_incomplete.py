@@ -1,10 +1,10 @@
-"""Some GPUs are in an XGMI hive, and equal ones in this machine are not.
+"""Some GPUs are in an XGMI hive, but identical ones in this machine are not.
 
 Why
-  A hive is a group of GPUs that reach each other over XGMI. A GPU outside talks to the others over PCIe, many times
-  slower, and a collective runs at the pace of its slowest member. Modules (MI250, MI300X and later) are always linked
-  on their board: one outside the hive did not come up properly. Cards (MI50, MI100, MI210) are linked by a bridge,
-  which can be left out, so with them this may be intended. Two hives of equal size are intended.
+  A hive is a group of GPUs that reach each other over XGMI. A GPU outside the hive reaches the others over PCIe, many
+  times slower, and a collective runs at the pace of its slowest member. Modules (MI250, MI300X and later) are always
+  linked on their board: one outside the hive did not start properly. Cards (MI50, MI100, MI210) are linked by a
+  bridge, which can be left out, so with them this may be intended. Two hives of equal size are intended.
 
 Fix
   Power the machine off and on (a reboot is not enough). With cards, check the bridge. Until then keep jobs
@@ -35,7 +35,7 @@ def hive_incomplete(machine: Machine) -> Outcome:
         judged = True
         if found := _judge(known):
             findings.append(found)
-    return findings if judged else not_applicable("no hive of equal GPUs is known here")
+    return findings if judged else not_applicable("no hive of identical GPUs is known here")
 
 
 def _judge(gpus: list[Gpu]) -> Finding | None:
@@ -55,7 +55,7 @@ def _judge(gpus: list[Gpu]) -> Finding | None:
     forms = " and ".join(f"{count} of {size}" for size, count in sorted(Counter(sizes.values()).items(), reverse=True))
     return finding(
         "warning" if module else "info",
-        f"{len(outside)} of {len(gpus)} equal GPUs are outside the full XGMI hive (hives: {forms}): "
+        f"{len(outside)} of {len(gpus)} identical GPUs are outside the full XGMI hive (hives: {forms}): "
         f"{', '.join(gpu.label for gpu in outside[:8])}.",
         evidence=[
             cite(gpu.hive_id, f"{gpu.label}: hive {_hive(gpu)}")

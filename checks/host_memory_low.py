@@ -3,11 +3,11 @@
 Why
   A checkpoint passes through main memory on its way to the GPU, and offloading keeps states there. With less main
   memory than the GPU has, models that fit the GPU may not load; with hardly any left now, the next job is killed or
-  swaps.
+  starts to swap.
 
 Fix
-  End what holds the memory (`ps aux --sort=-rss | head`). Load checkpoints in safetensors form or with mmap=True,
-  which need no full copy.
+  End the processes that use the memory (`ps aux --sort=-rss | head`). Load checkpoints in safetensors form or with
+  mmap=True, which need no full copy.
 
 References
   https://docs.pytorch.org/docs/stable/generated/torch.load.html
@@ -36,7 +36,7 @@ def host_memory_low(machine: Machine) -> Outcome:
                 f"Only {binary_size(left.value)} of {binary_size(total)} main memory are available at this moment.",
                 evidence=[cite(left, binary_size(left.value))],
                 fix=Fix(
-                    "See what holds the memory", command="ps aux --sort=-rss | head", safety="safe", verify="free -h"
+                    "See what uses the memory", command="ps aux --sort=-rss | head", safety="safe", verify="free -h"
                 ),
             )
         )

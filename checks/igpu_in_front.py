@@ -50,7 +50,7 @@ def igpu_in_front(machine: Machine) -> Outcome:
     if (used := _used(machine, integrated)) is not None and len(integrated) < len(gpus):
         return used
     if not discrete or not (integrated or said(machine, _PROCESSOR)):
-        return not_applicable("no integrated AMD GPU beside a discrete one")
+        return not_applicable("no integrated AMD GPU alongside a discrete one")
     torch = machine.torch
     if value_or(torch.version, None) is not None and isinstance(torch.hip, Known) and torch.hip.value is None:
         return not_applicable("the installed torch does not use AMD GPUs")
@@ -144,7 +144,8 @@ def _suspected(machine: Machine, integrated: list[Gpu], discrete: list[Gpu]) -> 
     where = cite(integrated[0].gfx) if integrated else shown(named[:1])[0]
     offered = "HIP offers them" if integrated else "the processor may offer them"
     return warning(
-        f"Programs crash, and {offered} an integrated GPU ({inside or 'AMD'}) beside the card ({outside}): most builds "
+        f"Programs crash, and {offered} an integrated GPU ({inside or 'AMD'}) alongside the card ({outside}): most "
+        f"builds "
         "have no code for it, and many programs load their code for every GPU that is offered.",
         evidence=(*shown(crashed)[:1], where, cite(card.gfx)),
         fix=Fix(

@@ -4,14 +4,14 @@ Why
   rocdoctor starts the interpreter of the job with a small program that lists its packages and, where there is a GPU,
   imports torch. One that does not get as far as that program hangs at its start: on a disk or network share that does
   not answer, in a sitecustomize or .pth file, or in a wrapper script. One that stays in `import torch` or in a question
-  to the GPU may wait for a driver that no longer answers; it may also only be slow, as on a loaded machine. What it was
-  at is named.
+  to the GPU may wait for a driver that no longer answers; it may also only be slow, as on a loaded machine. The finding
+  names the step.
 
 Fix
-  Run the interpreter by hand. Where it hangs before it does anything, start it with -X importtime or -v, and with -I
+  Run the interpreter by hand. If it hangs before it does anything, start it with -X importtime or -v, and with -I
   and -S, which leave out the environment's variables and .pth files. Where `import torch` hangs, look at the kernel log
-  for resets of a GPU. Where it is only slow, give it more time with --timeout.
-  Another interpreter is named with --python.
+  for resets of a GPU. If it is only slow, give it more time with --timeout.
+  Use --python to name another interpreter.
 
 References
   https://docs.python.org/3/using/cmdline.html
@@ -25,9 +25,9 @@ from rocdoctor.model.evidence import known, value_or
 from rocdoctor.model.facts import Machine, NoAnswer
 
 _WAYS = {
-    "denied": "may not be started (permission denied)",
-    "silent": "ended without telling anything about itself",
-    "flood": "printed without end and told nothing about itself",
+    "denied": "cannot be started (permission denied)",
+    "silent": "ended without any answer",
+    "flood": "printed without end and gave no answer",
 }
 _START = "Run it by hand: with -I -S it starts without variables and .pth files. Name another one with --python"
 _IMPORT = (

@@ -1,12 +1,13 @@
-"""A running job has other settings than this shell.
+"""A running job has different settings from this shell.
 
 Why
-  What a shell shows (env, a test run, a report) need not hold for the job: launchers, containers and profiles set
-  variables, and a shell opened later has others. Two runs that should be alike differ here.
+  What a shell shows (env, a test run, a report) may differ for the job: launchers, containers and profiles set
+  variables, and a shell opened later has others. This is where two runs that should be the same differ.
 
 Fix
-  Nothing is wrong by itself. When a test in this shell works and the job does not (or the other way round), start the
-  test with the job's values. A job may also have changed variables after its start, which no tool sees from outside.
+  This is not a fault by itself. When a test in this shell works and the job does not (or the other way round), start
+  the test with the job's values. A job may also have changed variables after its start, which no tool can see from
+  outside.
 
 References
   https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html
@@ -46,7 +47,7 @@ _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "OMP_NUM_THREADS")
 def job_environment_differs(machine: Machine, job: Job) -> Outcome:
     own, shell = machine.environment.variables, job.shell
     if not own:
-        raise unknown("the environment of the job may not be read by this user", "denied")
+        raise unknown("the environment of the job cannot be read by this user", "denied")
     if not shell.complete:
         raise unknown("the environment of this shell is not known", "not-asked")
     differing: list[str] = []

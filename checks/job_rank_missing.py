@@ -5,8 +5,8 @@ Why
   collective that needs it waits until its time-out, and the job looks as if it hangs.
 
 Fix
-  Look for the last lines of the missing rank (torchrun: --log-dir, or the error file) and into the kernel log for the
-  OOM killer. A rank that ended its work early on purpose must not leave collectives to the others.
+  Look for the last lines of the missing rank (torchrun: --log-dir, or the error file) and check the kernel log for the
+  OOM killer. A rank that ends early on purpose must still take part in the collectives of the others.
 
 References
   https://docs.pytorch.org/docs/stable/elastic/run.html (LOCAL_RANK, LOCAL_WORLD_SIZE)
@@ -27,8 +27,8 @@ def job_rank_missing(machine: Machine, job: Job) -> Outcome:
     ranks = ranks_of(job)
     if not ranks:
         if any(one.variables is None for one in every if is_alive(one)):
-            raise unknown("the variables of the job's processes may not be read by this user", "denied")
-        return not_applicable("no launcher told this job a local rank")
+            raise unknown("the variables of the job's processes cannot be read by this user", "denied")
+        return not_applicable("no launcher gave this job a local rank")
     there = {found[0] for one in ranks if (found := place(one.variables))}
     size = max(found[1] for one in ranks if (found := place(one.variables)))
     missing = sorted(set(range(size)) - there)

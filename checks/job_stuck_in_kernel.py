@@ -2,12 +2,12 @@
 
 Why
   A thread in state D waits in the kernel and takes no signal. Short waits are normal; the same thread in the same
-  function, without having run once in a second, hangs on what that function belongs to: a GPU driver whose GPU does
-  not answer, a file server that is gone. No setting of torch or RCCL helps then.
+  function, without having run once in a second, is stuck in whatever that function belongs to: a GPU driver whose GPU
+  does not answer, a file server that is gone. No setting of torch or RCCL helps then.
 
 Fix
   Look at the kernel log of that time: a reset, a ring timeout or an Xid names the GPU. A GPU that does not come back
-  needs a reset by the operator or a reboot. For a file server, restore the mount; the threads go on by themselves.
+  needs a reset by the operator or a reboot. For a file server, restore the mount; the threads then continue.
 
 References
   https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
@@ -43,14 +43,14 @@ def job_stuck_in_kernel(machine: Machine, job: Job) -> Outcome:
             "and did not run for a second: the file system does not answer.",
             evidence=_evidence(job, of_network),
             confidence="likely",
-            fix=Fix("Check the file server and its mount; the threads go on once it answers", verify="df -h"),
+            fix=Fix("Check the file server and its mount; the threads continue once it answers", verify="df -h"),
         )
     other = [one for one in stuck if _kind(one) is None]
     if other:
         hidden = all(one.wchan is None for one in other)
         return info(
             f"{_count(other, len(threads))} in the kernel and did not run for a second; "
-            + ("which function they wait in is not shown to this user." if hidden else "no GPU driver is in sight."),
+            + ("which function they wait in is not shown to this user." if hidden else "no GPU driver is involved."),
             evidence=_evidence(job, other),
             fix=Fix(
                 "Read the kernel stack of the threads as root",

@@ -2,7 +2,7 @@
 
 Why
   A process that computes on a GPU keeps the driver's device nodes open (/dev/kfd and /dev/dri/renderD* for AMD,
-  /dev/nvidia* for NVIDIA). A rank that holds none computes on the CPU, or has not reached its first GPU call.
+  /dev/nvidia* for NVIDIA). A rank that has none open computes on the CPU, or has not reached its first GPU call.
 
 Fix
   Ask in the job's own environment: torch.cuda.is_available() and torch.version.hip or torch.version.cuda. A visibility

@@ -1,11 +1,11 @@
-"""A process of a running job has died and the rest goes on.
+"""A process of a running job has died and the rest continues.
 
 Why
   A process that has ended stays as a zombie until its parent asks for its result. A worker of a data loader or a rank
-  that lies there while the others live was not missed by anybody: the others may wait for it until a time-out.
+  that stays like this while the others live has not been noticed: the others may wait for it until a time-out.
 
 Fix
-  The signal names the reason: SIGKILL is mostly the OOM killer or a limit of the scheduler, SIGBUS a full /dev/shm,
+  The signal names the reason: SIGKILL is usually the OOM killer or a limit of the scheduler, SIGBUS a full /dev/shm,
   SIGSEGV a crash in native code. End the job, remove the reason, start again from the last checkpoint.
 
 References
@@ -53,7 +53,7 @@ def job_zombie_children(machine: Machine, job: Job) -> Outcome:
         fix=Fix(
             "Find what ended it (kernel log, scheduler), then start the job again"
             if badly
-            else "If the job stands still, look in its own output for why that process ended",
+            else "If the job does not move, look in its own output for why that process ended",
             command="sudo dmesg -T | tail -50" if badly else "",
             safety="safe",
             verify=again(job, "job-zombie-children"),

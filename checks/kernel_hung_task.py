@@ -1,9 +1,9 @@
 """A process waits in the kernel for minutes and cannot be ended.
 
 Why
-  The kernel reports tasks that wait uninterruptibly for more than two minutes. With a GPU driver in trouble beside
-  it, the GPU or its firmware does not answer, and even SIGKILL does not end the process. Slow network file systems
-  give the same line, which then has nothing to do with GPUs.
+  The kernel reports tasks that wait uninterruptibly for more than two minutes. If a GPU driver is in trouble at the
+  same time, the GPU or its firmware does not answer, and even SIGKILL does not end the process. Slow network file
+  systems give the same line, which then has nothing to do with GPUs.
 
 Fix
   Read the call trace below the line: the functions name the driver. A GPU that hangs needs a reset or a reboot.
@@ -53,13 +53,14 @@ def kernel_hung_task(machine: Machine) -> Outcome:
             f"{words}; nothing in the log ties that to a GPU.",
             evidence=evidence,
             fix=Fix(
-                "Read the call traces in the log: they mostly name a disk or a network file system that did not answer",
+                "Read the call traces in the log: they usually name a disk or a network file system that did not "
+                "answer",
                 command="sudo dmesg -T",
                 safety="safe",
             ),
         )
     return warning(
-        f"{words}, beside trouble of a GPU or its driver: such processes cannot be ended.",
+        f"{words}, together with trouble in a GPU or its driver: such processes cannot be ended.",
         evidence=[*evidence, *quotes(machine, trouble[:2])],
         fix=Fix("Read the call trace of the blocked task, then reboot if the GPU does not come back", safety="reboots"),
     )

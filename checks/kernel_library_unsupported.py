@@ -7,7 +7,7 @@ Why
 
 Fix
   Turn the library off by its own option and use the implementation that supports the GPU: torch's built-in attention
-  (SDPA, memory-efficient or math backend), rocBLAS in place of hipBLASLt, FP16 in place of BF16 or FP8.
+  (SDPA, memory-efficient or math backend), rocBLAS instead of hipBLASLt, FP16 instead of BF16 or FP8.
 
 References
   https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html

@@ -1,4 +1,4 @@
-"""The kernel has marked itself after a serious event.
+"""The kernel has marked itself as tainted after a serious event.
 
 Why
   After an oops, a machine check, a bad memory page or a soft lockup the kernel sets a mark that stays until the next
@@ -6,7 +6,7 @@ Why
   GPU. Marks for proprietary, out-of-tree or unsigned modules (NVIDIA, DKMS) are normal and are not reported here.
 
 Fix
-  Look into the kernel log for the first event, then reboot.
+  Look for the first event in the kernel log, then reboot.
 
 References
   https://docs.kernel.org/admin-guide/tainted-kernels.html

@@ -1,9 +1,10 @@
 """The running kernel is older than the first one that can compute on this GPU.
 
 Why
-  The compute part of amdgpu learns each GPU generation in some kernel release. An older kernel shows at best a picture
-  and offers no KFD node. Enterprise kernels carry newer drivers than their number says, and AMD's own driver package
-  brings its code along, so the number alone proves nothing: it counts where the GPU has indeed no driver.
+  The compute part of amdgpu supports each GPU generation from a certain kernel release on. An older kernel at best
+  drives the display, and offers no KFD node. Enterprise kernels carry newer drivers than their number says, and AMD's
+  own driver package contains its own code, so the number alone proves nothing: it counts only if the GPU really has
+  no driver.
 
 Fix
   Boot a newer kernel (on Ubuntu the HWE or OEM kernel), or install AMD's driver package for the running one.

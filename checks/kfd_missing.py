@@ -2,7 +2,7 @@
 
 Why
   ROCm talks to the GPU through /dev/kfd, which the kernel offers when it was built with CONFIG_HSA_AMD. Some small or
-  self-built kernels leave it out: pictures work, `rocminfo` and torch find nothing.
+  self-built kernels leave it out: the display works, but `rocminfo` and torch find nothing.
 
 Fix
   Boot the standard kernel of the distribution or build the kernel with CONFIG_HSA_AMD=y. Where KFD runs and only the

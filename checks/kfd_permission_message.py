@@ -1,4 +1,4 @@
-"""A tool reports that this user may not open the GPU's device nodes.
+"""A tool reports that this user is not allowed to open the GPU's device nodes.
 
 Why
   /dev/kfd and /dev/dri/renderD* belong to the group render (older systems: video). A user who is not in it gets
@@ -6,8 +6,8 @@ Why
 
 Fix
   Add the user to the group that owns the node and log in again. For a container pass the host's numeric group id with
-  --group-add. On shared machines ask the administrator. The nodes of NVIDIA are open to everyone unless an option
-  of the module says otherwise; in a container of podman it is mostly SELinux's label that keeps them away,
+  --group-add. On shared machines ask the administrator. The NVIDIA nodes are open to everyone unless an option
+  of the module says otherwise; in a container of podman it is usually SELinux's label that keeps them away,
   as in containers/ramalama#619.
 
 References
@@ -36,7 +36,7 @@ def kfd_permission_message(machine: Machine) -> Outcome:
         messages = (*failed[:1], *listed)
     if not messages:
         if not said(machine, _ROOT):
-            return not_applicable("a tool that root started, and no failure of it for the own user")
+            return not_applicable("a tool that root started, and no failure as the user")
         if not said(machine, "mentions-gpu-tool"):
             return not_applicable("what works for root only is not a GPU tool")
         messages = said(machine, _ROOT)
@@ -49,7 +49,7 @@ def kfd_permission_message(machine: Machine) -> Outcome:
     if denied == "Operation not permitted" or in_container(machine):
         return _in_container(messages, node, denied, group)
     return error(
-        f"This user may not open {node}: it is not in the group that owns the node"
+        f"This user is not allowed to open {node}: it is not in the group that owns the node"
         + (f" ({group}, on older systems video)." if not nvidia else f" ({group})." if group else "."),
         evidence=shown(messages),
         fix=Fix(
@@ -87,7 +87,7 @@ def _in_container(messages: Sequence[Message], node: str, denied: str, group: st
     )
     passed = "docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) ..."
     return error(
-        f"The process in the container may not open {node}: {own}.",
+        f"The process in the container is not allowed to open {node}: {own}.",
         evidence=shown(messages),
         fix=Fix(how, "" if nvidia else passed, "safe", verify=shell("ls -ln {node:path}; id", node=node)),
         cause="container-device-access",

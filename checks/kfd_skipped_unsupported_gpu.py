@@ -4,7 +4,7 @@ Why
   ROCm reaches a GPU through the compute part of amdgpu (KFD). It has no code for first-generation GCN and some small
   later chips ("PITCAIRN not supported in kfd"), and an older kernel has none for GPUs that came after it ("GC IP ...
   not supported in kfd"). Display and games work all the same. Programs then stop with "Unable to open /dev/kfd" or "out
-  of resources", which sounds like a missing permission and is none.
+  of resources", which looks like a permission problem, but is not.
 
 Fix
   An old chip: no setting or ROCm release makes it work; use another GPU, or train on the CPU. A GPU newer than the
@@ -81,7 +81,7 @@ def kfd_skipped_unsupported_gpu(machine: Machine) -> Outcome:
         return found
     if known(machine.kernel.log).complete:
         return None
-    raise unknown("neither the compute driver's list nor a whole kernel log tells whether it was skipped", "undecided")
+    raise unknown("neither the compute driver's list nor a whole kernel log shows whether it was skipped", "undecided")
 
 
 def _chip(gpu: Gpu) -> Chip | None:
@@ -116,7 +116,7 @@ def _old(machine: Machine, gpu: Gpu, chip: Chip, said: Sequence[LogEvent]) -> Fi
         evidence=(*_quoted(machine, said), cite(gpu.pci_id)),
         fix=Fix(
             "Use another GPU for training, or train on the CPU; no setting and no ROCm release makes this chip compute "
-            "(the display works as it is)",
+            "(the display works without changes)",
             safety="safe",
             verify="rocminfo",
         ),
@@ -154,7 +154,7 @@ def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
         return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
     fix = Fix(
         "Use another GPU for training, or train on the CPU; no setting makes this chip compute (the display "
-        "works as it is)",
+        "works without changes)",
         safety="safe",
         verify="rocminfo",
     )

@@ -1,11 +1,11 @@
 """A program printed an error whose causes are known.
 
 Why
-  The sources of the libraries that training stands on tell under which condition each message is printed. The tables
-  of rocdoctor name it, the causes that lead there and what tells them apart; docs/signatures.md lists them all.
+  The sources of the libraries that training relies on show under which condition each message is printed. The tables
+  of rocdoctor name this condition, its causes and what distinguishes them; docs/signatures.md lists them all.
 
 Fix
-  Each message has its own remedy. Where the text alone cannot decide between causes, each is only possible, and the
+  Each message has its own remedy. If the text alone cannot decide between causes, each is only possible, and the
   commands at the end of the report tell them apart.
 
 References

@@ -1,8 +1,8 @@
-"""A release that is installed here has a known issue that touches this machine.
+"""A release that is installed here has a known issue that affects this machine.
 
 Why
   Some releases have defects that only show on certain GPUs, GPU counts or workloads. Knowing of one saves days of
-  searching on the machine. This is advice with a date: the issue may be fixed by now, and it may never touch your job.
+  searching on the machine. This advice has a date: the issue may be fixed by now, or may not affect your job.
 
 Fix
   Keep the workaround in mind, or move to the release in which the issue is fixed.
@@ -82,10 +82,7 @@ def _worked_around(machine: Machine, issue: KnownIssue) -> bool:
 
 def _finding(issue: KnownIssue, evidence: list[Evidence]) -> Finding:
     message = f"Known issue ({issue.status}, seen {issue.seen}), {issue.workload}: {issue.symptom}"
-    words = (
-        issue.workaround
-        or "If your job shows it, look in newer release notes whether it is fixed, and move to that release"
-    )
+    words = issue.workaround or "If your job is affected, check newer release notes for a fix, and move to that release"
     fix = Fix(words, safety="manual")
     names = tuple(known.what for one in issue.sources if (known := source("compat", one)) is not None)
     return info(message, evidence=evidence, fix=fix, references=names, confidence="possible")

@@ -1,12 +1,12 @@
-"""A symptom that several causes have, and the text does not tell which.
+"""A symptom that several causes have, and the text does not say which.
 
 Why
-  Many reports say what somebody sees (no GPU, a crash, a library that does not load) and little of the machine. What
-  is known of it leaves two or three causes, of which each is only possible. rocdoctor says so where it found nothing
-  surer.
+  Many reports say what somebody sees (no GPU, a crash, a library that does not load) and little of the machine. This
+  leaves two or three possible causes. rocdoctor reports this only if it found
+  nothing more certain.
 
 Fix
-  Run the commands at the end of the report: they tell the causes apart, and what each outcome means stands with them.
+  Run the commands at the end of the report: they tell the causes apart, and each comes with what its outcome means.
   Then do what the remedy of that cause says.
 
 References

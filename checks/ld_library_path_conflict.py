@@ -1,7 +1,7 @@
-"""LD_LIBRARY_PATH puts other GPU libraries in front of those that torch brings.
+"""LD_LIBRARY_PATH puts other GPU libraries ahead of the ones in torch.
 
 Why
-  Wheels bring their own ROCm or CUDA libraries. A folder of another ROCm release in LD_LIBRARY_PATH is searched
+  Wheels include their own ROCm or CUDA libraries. A folder of another ROCm release in LD_LIBRARY_PATH is searched
   first, and parts of both get loaded: undefined symbols, wrong kernels, crashes. CUDA's `stubs` folders hold empty
   libraries for linking only; a program that loads one sees no GPU.
 
@@ -80,7 +80,7 @@ def _suspected(machine: Machine, variable: Variable) -> Finding | None:
     if not failed:
         return None
     return warning(
-        f"LD_LIBRARY_PATH puts the libraries of {roots[0]} before those that the torch wheel for ROCm brings: parts of "
+        f"LD_LIBRARY_PATH puts the libraries of {roots[0]} before those in the torch wheel for ROCm: parts of "
         f"two "
         "ROCm releases get loaded.",
         evidence=[quote(variable.source, f"LD_LIBRARY_PATH={variable.value}"[:300], variable.line), *shown(failed)[:1]],
@@ -108,7 +108,7 @@ def _rocm(machine: Machine, variable: Variable) -> Finding | None:
             return (info if works(machine, "rocm") else warning)(
                 f"LD_LIBRARY_PATH puts the libraries of ROCm {version} ({root}) before the ROCm "
                 f"{'.'.join(hip.split('.')[:2])} "
-                "that the torch wheel brings.",
+                "in the torch wheel.",
                 evidence=evidence,
                 fix=_fix(variable),
                 explains=("torch-import-fails",),

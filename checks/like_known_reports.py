@@ -1,12 +1,13 @@
-"""The text reads like reports of a few known causes, and shows none of them.
+"""The text resembles reports of a few known causes, but shows none of them clearly.
 
 Why
-  Where no message, setting or symptom in a text is known, its words still are more like the reports of some causes than
-  of others. How much each word speaks for a cause was fitted on labelled texts; docs/accuracy.md says how often that is
-  right. It is said only where nothing surer was found, and only as possible.
+  If no message, setting or symptom in a text is known, its words still resemble the reports of some causes more than
+  others. How strongly each word points to a cause was learned from labelled texts; docs/accuracy.md says how often
+  that is right. It is reported only if nothing more certain was found, and only as possible.
 
 Fix
-  Run the commands at the end of the report: each shows what one of the causes would look like. Change nothing before.
+  Run the commands at the end of the report: each shows what one of the causes would look like. Change nothing before
+  that.
 
 References
   https://github.com/ROCm/ROCm/issues

@@ -1,7 +1,7 @@
 """The limit of locked memory is too small for RDMA.
 
 Why
-  InfiniBand and RoCE adapters can only use memory that is locked. Where the limit is a few kilobytes or megabytes,
+  InfiniBand and RoCE adapters can only use memory that is locked. If the limit is a few kilobytes or megabytes,
   UCX, NCCL and RCCL fail to register their buffers: "ibv_create_cq ... Cannot allocate memory", "ibv_reg_mr failed",
   or they fall back to slow sockets. One machine alone does not need it.
 

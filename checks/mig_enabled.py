@@ -7,7 +7,8 @@ Why
 
 Fix
   If whole GPUs are wanted: `sudo nvidia-smi -i N -mig 0` with no program on the GPU (older boards need a GPU reset or a
-  reboot then). Else select an instance: `CUDA_VISIBLE_DEVICES=MIG-<uuid>` (`nvidia-smi -L` lists them), or create them.
+  reboot then). Otherwise select an instance: `CUDA_VISIBLE_DEVICES=MIG-<uuid>` (`nvidia-smi -L` lists them), or
+  create them.
 
 References
   https://docs.nvidia.com/datacenter/tesla/mig-user-guide/index.html
@@ -45,9 +46,9 @@ def mig_enabled(machine: Machine, gpu: Gpu) -> Outcome:
     parts = f"{devices} MIG device{'' if devices == 1 else 's'}" if devices else "MIG instances"
     if whole:
         return info(
-            f"This GPU is split into {parts}, while {len(whole)} equal GPU{'' if len(whole) == 1 else 's'} of this "
+            f"This GPU is split into {parts}, while {len(whole)} identical GPU{'' if len(whole) == 1 else 's'} of this "
             "machine can be used whole: a job over all GPUs does not work.",
-            evidence=[*evidence, cite(whole[0].mig, "MIG disabled on an equal GPU")],
+            evidence=[*evidence, cite(whole[0].mig, "MIG disabled on an identical GPU")],
             fix=Fix(
                 "Give jobs the whole GPUs only (CUDA_VISIBLE_DEVICES), or turn MIG off on this one",
                 command=off,

@@ -1,7 +1,7 @@
 """A program could not start because the loader did not find a shared library.
 
 Why
-  A binary names the libraries it was linked with, with their major version. One that is not installed, lies in a folder
+  A binary names the libraries it was linked with, with their major version. One that is not installed, is in a folder
   that the loader does not search, or is there in another major version ends the program. Whose library it is says what
   to do: of the system, of ROCm or CUDA (the binary is for that release), of the driver, or of torch itself.
 
@@ -75,7 +75,7 @@ def _other_version(machine: Machine, message: Message) -> Finding | None:
         fix=Fix(
             "Install a build (version) of the program or plugin that is built for the release that is installed here, "
             "or "
-            "that release's libraries beside it; another major version under the missing name does not fit",
+            "that release's libraries alongside it; another major version under the missing name does not fit",
             command=shell("ldconfig -p | grep {stem:library}", stem=one.stem),
         ),
         confidence="likely",
@@ -97,7 +97,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
             "GPU: a CUDA build is installed.",
             evidence=shown([message]),
             fix=Fix(
-                "Install the ROCm build of this package (and of torch) in place of the CUDA build; installing "
+                "Install the ROCm build of this package (and of torch) instead of the CUDA build; installing "
                 "CUDA does "
                 "not help"
             ),
@@ -109,7 +109,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
         return error(
             f"{one.name} belongs to ROCm, but this machine has an NVIDIA GPU: a ROCm build is installed.",
             evidence=shown([message]),
-            fix=Fix("Install the CUDA build of this package in place of the ROCm build"),
+            fix=Fix("Install the CUDA build of this package instead of the ROCm build"),
             cause="wrong-backend-build",
             confidence="likely",
             explains=("missing-shared-library",),
@@ -132,7 +132,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
         return error(
             f"An extension was built for another torch: {one.name} is not part of the installed one (another "
             f"release, or "
-            "CUDA in place of ROCm or CPU).",
+            "CUDA instead of ROCm or CPU).",
             evidence=shown([message]),
             fix=Fix(
                 "Reinstall the extension (torchvision, torchaudio, xformers ...) in the build that matches the "
@@ -169,7 +169,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
         return Fix(
             f"Install the ROCm package {one.package} in the release whose library has version{major}"
             f"{f' (ROCm {release} is installed)' if release else ''}, or a build of the program for the installed ROCm "
-            f"release. If {one.name} lies under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
+            f"release. If {one.name} is under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
             "LD_LIBRARY_PATH)",
             command=in_order(
                 shell("ls {root:path}/lib/{stem:library}.so*", root=root, stem=one.stem),
@@ -184,7 +184,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"Install {one.package} of CUDA{major} (the version that {one.name} names"
             f"{f'; torch has CUDA {cuda}' if cuda else ''}), as a wheel "
             f"(nvidia-...-cu{(one.major or '12').split('.')[0]}) "
-            "or toolkit, or take a build of the program for the CUDA release that is here; add its folder to "
+            "or toolkit, or use a build of the program for the CUDA release that is here; add its folder to "
             "LD_LIBRARY_PATH or ldconfig",
             command=shell("pip list | grep -i nvidia; ldconfig -p | grep {stem:library}", stem=one.stem),
             verify=verify,

@@ -1,4 +1,4 @@
-"""The GPUs of this machine are of different architectures.
+"""The GPUs of this machine are from different architectures.
 
 Why
   One job over different GPUs runs at the pace of the slowest, fills the smallest memory, and needs a build that has
@@ -65,7 +65,7 @@ def mixed_gpu_architectures(machine: Machine) -> Outcome:
         fix = Fix(f"Give each job GPUs of one kind with {variable}", safety="safe")
         evidence = [cite(_kind(members[0]), _words(members[0])) for members in kinds.values()]
         about = About(subjects=tuple(gpu.subject for gpu in gpus))
-        text = f"The GPUs are of different architectures ({listed})."
+        text = f"The GPUs are from different architectures ({listed})."
         crashed = crashes(machine) if vendor == "amd" and chosen_by(machine, VISIBLE_AMD) is None else ()
         if crashed:
             found.append(_suspected(text, [*evidence, *shown(crashed)[:1]], about))
@@ -78,7 +78,7 @@ def _suspected(text: str, evidence: list[Evidence], about: About) -> Finding:
     """Programs crash: HIP loads code for every card that it offers, and libraries take files of the neighbour."""
     return warning(
         f"{text} Programs crash here: HIP wants code for every card that it offers, and libraries have been seen to "
-        "take the file of the other card.",
+        "load the file for the other card.",
         evidence=evidence,
         fix=Fix(
             "Give each process cards of one kind: HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES with their numbers, "

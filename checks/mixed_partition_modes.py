@@ -1,8 +1,8 @@
-"""Equal GPUs of one machine are partitioned in different ways.
+"""Identical GPUs of one machine are partitioned in different ways.
 
 Why
   Instinct MI300 and later can be split into several devices: SPX is the whole GPU, DPX, QPX and CPX are two, four or
-  eight parts; NPS1, NPS2, NPS4 say how the memory is divided. Where GPUs of one machine differ, devices have different
+  eight parts; NPS1, NPS2, NPS4 say how the memory is divided. If GPUs of one machine differ, devices have different
   sizes and speeds: batches that fit on one do not fit on another, and every step waits for the smallest. Device numbers
   shift as well.
 
@@ -39,7 +39,7 @@ from rocdoctor.model.shell_command import shell
 def mixed_partition_modes(machine: Machine) -> Outcome:
     groups = models([gpu for gpu in machine.gpus if gpu.vendor == "amd"])
     if not groups:
-        return not_applicable("no two equal AMD GPUs are known here")
+        return not_applicable("no two identical AMD GPUs are known here")
     findings: list[Finding] = []
     compared = False
     for group in groups:
@@ -48,7 +48,7 @@ def mixed_partition_modes(machine: Machine) -> Outcome:
             compared = compared or sum(len(gpus) for gpus in modes.values()) > 1
             if len(modes) > 1:
                 findings.append(_finding(what, modes))
-    return findings if compared else not_applicable("no partition modes of equal GPUs are known here")
+    return findings if compared else not_applicable("no partition modes of identical GPUs are known here")
 
 
 def _mode(gpu: Gpu, what: str) -> Fact[str]:
@@ -70,7 +70,7 @@ def _finding(what: str, modes: dict[str, list[Gpu]]) -> Finding:
         cite(_mode(gpus[0], what), f"{gpus[0].label}: {mode}") for mode, gpus in sorted(modes.items())
     ]
     return warning(
-        f"Equal GPUs differ in their {what} partition mode: {'; '.join(parts)}.",
+        f"Identical GPUs differ in their {what} partition mode: {'; '.join(parts)}.",
         evidence=evidence,
         about=About(subjects=tuple(gpu.subject for gpus in modes.values() for gpu in gpus)),
         fix=Fix(

@@ -45,10 +45,10 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
         one, other = first_value(packages, "package", "other"), first_value(packages, "found", "version")
         needs = first_value(packages, "needs")
         path = first_value(packages, "path")
-        how = f"both bring {path}" if path else f"{one} needs another {needs} than {other}, which apt would install"
+        how = f"both contain {path}" if path else f"{one} needs another {needs} than {other}, which apt would install"
         if path and "dkms" in f"{path} {one}":
             return error(
-                f"Two packages of AMD's kernel driver are mixed: {path} of the new one stands in {one} {other}.",
+                f"Two packages of AMD's kernel driver are mixed: {path} of the new one is in {one} {other}.",
                 evidence=shown(packages),
                 fix=Fix(
                     "Keep one: remove the driver that is there (amdgpu-install --uninstall, older: "
@@ -79,12 +79,13 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
     releases = all_values(said(machine, "names-rocm-path"), "release")
     named = f" The text shows ROCm {' and '.join(sorted(releases))}." if len(releases) > 1 else ""
     return error(
-        f"{library} was loaded from another ROCm release than the program was built with"
+        f"{library} was loaded from a different ROCm release than the program was built with"
         + (f": it has no {symbol}." if symbol else ".")
         + named,
         evidence=shown(messages),
         fix=Fix(
-            "Make one ROCm release the only one: unset LD_LIBRARY_PATH (wheels bring their own libraries), remove old "
+            "Keep only one ROCm release: unset LD_LIBRARY_PATH (wheels include their own libraries), remove "
+            "old "
             "/opt/rocm-* folders or the distribution's packages, and reinstall the component that is too old",
             command="echo $LD_LIBRARY_PATH; ls -d /opt/rocm*; ldconfig -p | grep -E 'amdhip64|hsa-runtime'",
             verify="ldconfig -p | grep amdhip64",

@@ -1,8 +1,9 @@
 """The collective library could not connect over the network interface that it chose.
 
 Why
-  NCCL, RCCL and gloo pick an interface by themselves. Loopback, docker0 and other virtual interfaces, and one that only
-  some nodes have, cannot reach the other ranks: "Connection refused", "No route to host", "no socket interface found".
+  NCCL, RCCL and gloo choose an interface automatically. The other ranks cannot be reached over loopback, docker0 and
+  other virtual interfaces, or an interface that only some nodes have: "Connection refused", "No route to host", "no
+  socket interface found".
 
 Fix
   Name the interface of the job's network on every node: NCCL_SOCKET_IFNAME for NCCL and RCCL, GLOO_SOCKET_IFNAME for
@@ -63,7 +64,7 @@ def network_interface_message(machine: Machine) -> Outcome:
     if answered:  # the address is right: its machine answered that nobody listens
         text = (
             f"{library} could not connect{f' to {address}' if address else ''} (connection refused): the process there "
-            "has ended before, whose own log tells why, or the interface is one that the ranks do not share."
+            "ended earlier, and its own log shows why, or the interface is one that the ranks do not share."
         )
     value = settings[0].value if settings else ""
     lacks_lo = value.startswith("^") and "lo" not in value.lstrip("^").split(",")

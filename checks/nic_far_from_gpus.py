@@ -1,13 +1,13 @@
 """A NUMA node has GPUs but no fast network card, while another node has one.
 
 Why
-  With GPUDirect RDMA a network card reads the memory of a GPU directly. That is fast below one socket; data of GPUs at
-  another socket crosses the link between the processors, which is slower and shared. NCCL and RCCL choose the nearest
-  card for each GPU, and with all cards at one socket half of the GPUs are far from any.
+  With GPUDirect RDMA a network card reads the memory of a GPU directly. That is fast within one socket; data from GPUs
+  at another socket crosses the link between the processors, which is slower and shared. NCCL and RCCL choose the
+  nearest card for each GPU, and with all cards at one socket half of the GPUs are far from any.
 
 Fix
-  If the machine is still being built, spread the cards over the sockets. Otherwise leave it: give jobs that talk much
-  to other nodes the GPUs that are near a card.
+  If the machine is still being built, spread the cards over the sockets. Otherwise leave it: give jobs with much
+  traffic between nodes the GPUs that are near a card.
 
 References
   NCCL and RCCL: the environment variable NCCL_TOPO_DUMP_FILE shows the distances that a job sees

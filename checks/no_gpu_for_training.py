@@ -36,12 +36,12 @@ def no_gpu_for_training(machine: Machine) -> Outcome:
         return not_applicable("WSL shows no GPU on the PCI bus; it computes through the Windows driver")
     others = [gpu for gpu in machine.gpus if not is_integrated(gpu)]
     if others:
-        return not_applicable("the GPU of another vendor is the matter of unsupported-vendor-gpu")
+        return not_applicable("unsupported-vendor-gpu covers GPUs of other vendors")
     guest = machine.container.virtual_machine
     if isinstance(guest, Known) and guest.value is not None:
         text = "To train on a GPU, choose an instance type with one, or pass one through to this virtual machine"
     else:
-        text = "If a GPU should be here, check that it is seated and powered, and on in the firmware setup"
+        text = "If a GPU should be here, check that it is seated and powered, and enabled in the firmware setup"
     return info(
         "No AMD or NVIDIA GPU is on the PCI bus: training runs on the CPU, with gloo between processes.",
         evidence=[quote("list /sys/bus/pci/devices/*", "no AMD or NVIDIA GPU")],

@@ -1,4 +1,4 @@
-"""A process may open few files.
+"""The limit of open files is low.
 
 Why
   Data loader workers pass tensors as open files, and each rank keeps sockets to the others. With eight GPUs, many
@@ -32,9 +32,9 @@ def nofile_low(machine: Machine) -> Outcome:
     if limit is None or limit > _USUAL or (limit == _USUAL and ranks < _MANY_RANKS):
         return None
     return info(
-        f"A process may open {limit} files; training on {ranks} GPUs with data loader workers can need more."
+        f"A process can open {limit} files; training on {ranks} GPUs with data loader workers can need more."
         if ranks > 1
-        else f"A process may open {limit} files; data loader workers can need more.",
+        else f"A process can open {limit} files; data loader workers can need more.",
         evidence=[cite(machine.user.nofile)],
         fix=Fix(
             "Raise the limit in the script that starts the job",

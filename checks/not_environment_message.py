@@ -1,4 +1,4 @@
-"""The text shows a defect of software or user code; nothing in it blames the machine.
+"""The text shows a defect in software or user code; nothing in it points to the machine.
 
 Why
   Many errors that stop a training come from code: parameters that take no part in the loss, tensors of different shapes
@@ -6,7 +6,7 @@ Why
   cannot run. Changing drivers, wheels or variables does not help then.
 
 Fix
-  Look at the named call in the own code, or report it to the project with a short reproducer; use the release in
+  Look at the named call in your own code, or report it to the project with a short reproducer; use the release in
   which it is fixed.
 
 References
@@ -42,9 +42,9 @@ _CODE = {
         "Print shapes and devices before the call that the traceback names, and check that checkpoint and model match",
     ),
     "loss-not-finite": (
-        "The loss became NaN or infinite during training: a matter of data, learning rate or number format in "
+        "The loss became NaN or infinite during training: a question of data, learning rate or number format in "
         "most cases.",
-        "Try a lower learning rate, gradient clipping, BF16 in place of FP16, and "
+        "Try a lower learning rate, gradient clipping, BF16 instead of FP16, and "
         "torch.autograd.set_detect_anomaly(True)",
     ),
     "duplicate-gpu": (
@@ -75,9 +75,8 @@ _CODE = {
         "Start with accelerate launch, or export NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1",
     ),
     "wrong-arguments": (
-        "Code calls a function with arguments that it does not have: the releases of two packages, or the own "
-        "code, do not "
-        "fit.",
+        "Code calls a function with arguments that it does not have: the releases of two packages do not match, "
+        "or your code does not match the package.",
         "Compare the call in the traceback with the documentation of the installed release of that package",
     ),
 }
@@ -106,7 +105,7 @@ def _isa(machine: Machine, messages: tuple[Message, ...]) -> Outcome:
         "hipBLASLt, Triton ...), unless HSA_OVERRIDE_GFX_VERSION is set.",
         "Unset HSA_OVERRIDE_GFX_VERSION if it is set. Otherwise find the library (MIOPEN_ENABLE_LOGGING=1, "
         "AMD_LOG_LEVEL=3), "
-        "switch off the solver that it names (for MIOpen the MIOPEN_DEBUG_* variables), and take the release "
+        "switch off the solver that it names (for MIOpen the MIOPEN_DEBUG_* variables), and install the release "
         "with the fix",
         messages,
     )

@@ -6,7 +6,8 @@ Why
   turns it off, and RCCL says so when it starts. Many distributions turn it on; the effect is often small.
 
 Fix
-  sudo sysctl kernel.numa_balancing=0, and for good a line `kernel.numa_balancing = 0` in a file below /etc/sysctl.d.
+  sudo sysctl kernel.numa_balancing=0, and, to make it permanent, a line `kernel.numa_balancing = 0` in a file in
+  /etc/sysctl.d.
 
 References
   https://docs.kernel.org/admin-guide/sysctl/kernel.html (numa_balancing)
@@ -25,7 +26,7 @@ from rocdoctor.model.facts import Machine
 @check(machine_with_amd)
 def numa_balancing_on(machine: Machine) -> Outcome:
     if not training_gpus(machine, "amd"):
-        return not_applicable("integrated GPUs alone")
+        return not_applicable("integrated GPUs only")
     if len(cpu_nodes(machine)) < 2:
         return not_applicable("fewer than two NUMA nodes with processors are known")
     if not known(machine.memory.numa_balancing):

@@ -6,7 +6,7 @@ Why
   fail with "Numpy is not available". Everything else in torch works.
 
 Fix
-  Install NumPy 1 (`numpy<2`) beside an old torch, or a newer torch.
+  Install NumPy 1 (`numpy<2`) alongside an old torch, or a newer torch.
 
 References
   https://numpy.org/doc/stable/numpy_2_0_migration_guide.html

@@ -1,9 +1,9 @@
-"""The NVIDIA kernel module and the driver's libraries are of different versions.
+"""The NVIDIA kernel module and the driver's libraries have different versions.
 
 Why
   An update replaced the driver's libraries while the old kernel module stayed loaded. The two refuse to work together:
   `nvidia-smi` prints "Driver/library version mismatch", and CUDA programs that start now find no GPU. Jobs that were
-  running go on, so it often shows only hours later.
+  running continue, so it often shows only hours later.
 
 Fix
   Reboot. Where that is impossible: end every program that uses a GPU (also display and monitoring services), unload
@@ -44,7 +44,7 @@ def nvidia_driver_library_mismatch(machine: Machine) -> Outcome:
             return None
         return info(
             "nvidia-smi works, but the kernel module refused a program that came with libraries of another driver "
-            f"version{_versions(machine, event)}: a container or a second installation brings its own.",
+            f"version{_versions(machine, event)}: a container or a second installation has its own.",
             evidence=[_quoted(machine, event)],
             fix=Fix(
                 "Use the libraries of the loaded driver in that container or installation, or remove the second one",
@@ -75,7 +75,7 @@ def nvidia_driver_library_mismatch(machine: Machine) -> Outcome:
             verify="nvidia-smi",
         )
     return error(
-        "The loaded NVIDIA kernel module and the driver's libraries are of different versions"
+        "The loaded NVIDIA kernel module and the driver's libraries have different versions"
         f"{_versions(machine, event)}, so no CUDA program can start (driver/library version mismatch).",
         evidence=evidence,
         fix=fix,

@@ -24,7 +24,7 @@ from rocdoctor.model.shell_command import shell
 @check(each_nvidia_gpu, cause="gpu-hardware-fault")
 def nvidia_gpu_needs_reset(machine: Machine, gpu: Gpu) -> Outcome:
     if not isinstance(gpu.recovery_action, Known) and isinstance(gpu.compute_mode, Known):
-        return not_applicable("nvidia-smi says nothing of a reset of this GPU")
+        return not_applicable("nvidia-smi says nothing about a reset of this GPU")
     action = known(gpu.recovery_action).strip()
     words = action.lower()
     if words == "none" or not ("reset" in words or "reboot" in words or "drain" in words):

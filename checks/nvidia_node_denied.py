@@ -61,9 +61,8 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 f"A device rule (cgroup) forbids {names}, although the file's permissions allow it: CUDA finds no GPU.",
                 evidence=evidence,
                 fix=Fix(
-                    "Restart the container; start it with CDI devices so that a reload of systemd on the host does "
-                    "not take "
-                    "them away",
+                    "Restart the container; start it with CDI devices so that they survive a reload of systemd on "
+                    "the host",
                     command=by_cdi,
                     safety="safe",
                     verify="nvidia-smi",
@@ -75,12 +74,14 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         named = group is not None and not group.isdecimal() and joinable(group)
         where = "" if inside is None else f" in this {container_words(inside)}"
         return error(
-            f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
+            f"This user is not allowed to open {names}{where}{'' if group is None else f' (group {group})'}: CUDA "
+            f"finds no GPU.",
             evidence=evidence,
             fix=Fix(
                 f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
                 if named or group is None or group.isdecimal()
-                else f"Give the nodes another group than {group} (options nvidia NVreg_DeviceFileGID in modprobe.d), "
+                else f"Give the nodes a different group than {group} (options nvidia NVreg_DeviceFileGID in "
+                f"modprobe.d), "
                 "join that one and log in again",
                 command=shell("sudo usermod -aG {group:group} $USER", group=group) if named and group else "",
                 joins=(group,) if named and group else (),

@@ -1,8 +1,8 @@
 """nvidia-smi does not work, although this machine has an NVIDIA GPU.
 
 Why
-  nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one mostly stops the other. The words
-  tell what is wrong:
+  nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one usually stops the other. Its words
+  say what is wrong:
   - "couldn't communicate with the NVIDIA driver": the kernel module is not loaded, often after a kernel update
   - "No devices were found": no GPU could be started, or this job or container was given none
   - "GPU is lost", "Unable to determine the device handle": a GPU no longer answers on the bus
@@ -124,9 +124,9 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
     )
     if value_or(machine.container.kind, "none") == "wsl":
         fix = Fix(
-            "Install or update the NVIDIA driver of Windows; install no Linux driver inside WSL", verify="nvidia-smi"
+            "Install or update the NVIDIA Windows driver; install no Linux driver inside WSL", verify="nvidia-smi"
         )
-        return "wsl-unsupported", "nvidia-smi does not reach the NVIDIA driver of Windows from WSL.", fix
+        return "wsl-unsupported", "nvidia-smi does not reach the NVIDIA Windows driver from WSL.", fix
     if enclosed:
         message = (
             "nvidia-smi does not reach a GPU from inside this container: its devices or libraries were not passed in."
@@ -134,7 +134,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         return "container-device-access", message, container
     if failure.kind == "blocked":
         fix = Fix(
-            "Look at who may open the device nodes, and whether the job scheduler granted this job a GPU",
+            "Look at who can open the devices nodes, and whether the job scheduler granted this job a GPU",
             command="ls -l /dev/nvidia*",
             safety="safe",
             verify="nvidia-smi",

@@ -1,7 +1,7 @@
 """The NVIDIA driver reported an error of a GPU by number (Xid).
 
 Why
-  Each Xid number is a kind of error. Some come from programs and say nothing of the machine (13 and 69 exceptions
+  Each Xid number is a kind of error. Some come from programs and say nothing about the machine (13 and 69 exceptions
   of the engine, 31 page fault, 43 and 45 channels that were ended). Some are the hardware or its firmware: 48, 95
   and 140 uncorrected ECC errors, 64 a failed retirement of memory, 74 NVLink, 79 the GPU has fallen off the bus,
   119 and 120 its system processor (GSP). 63, 92 and 94 mean errors that were contained.

@@ -1,12 +1,12 @@
-"""A GPU has fewer active NVLinks than an equal GPU of this machine.
+"""A GPU has fewer active NVLinks than an identical GPU of this machine.
 
 Why
   Bandwidth between GPUs grows with the number of links that are up. A GPU that lost some of them is the slowest member
-  of every collective. Equal modules on one board have equally many, so the difference shows the fault without a table;
-  cards with a PCIe connector may differ by the bridges that somebody plugged in.
+  of every collective. Identical modules on one board have the same number, so the difference shows the fault without
+  a table; cards with a PCIe connector may differ by the bridges that somebody plugged in.
 
 Fix
-  Look which links are down (`nvidia-smi nvlink --status`), at their error counters (`nvidia-smi nvlink -e`) and at
+  Check which links are down (`nvidia-smi nvlink --status`), at their error counters (`nvidia-smi nvlink -e`) and at
   Xid 74 in the kernel log. Reset the GPU or reboot; reseat the bridge where there is one.
 
 References
@@ -26,7 +26,7 @@ from rocdoctor.model.facts import Gpu, Machine
 def nvlink_fewer_links(machine: Machine, gpu: Gpu) -> Outcome:
     peers = [one for one in equals_of(machine, gpu) if active_links(one) and not value_or(one.mig, False)]
     if not peers:
-        return not_applicable("no equal GPU with NVLinks to compare with")
+        return not_applicable("no identical GPU with NVLinks to compare with")
     if value_or(gpu.mig, False):
         return not_applicable("this GPU is in MIG mode, in which GPUs do not use NVLink with each other")
     links = known(gpu.nvlinks)
@@ -39,8 +39,8 @@ def nvlink_fewer_links(machine: Machine, gpu: Gpu) -> Outcome:
     if here + len(down) < most:
         raise unknown("not every NVLink of this GPU is in this evidence")
     which = f" (down: link {', '.join(down)})" if down else ""
-    message = f"{here} NVLinks of this GPU are active{which}, while an equal GPU of this machine has {most}."
-    evidence = [cite(gpu.nvlinks, f"{here} active"), cite(best.nvlinks, f"{most} active on an equal GPU")]
+    message = f"{here} NVLinks of this GPU are active{which}, while an identical GPU of this machine has {most}."
+    evidence = [cite(gpu.nvlinks, f"{here} active"), cite(best.nvlinks, f"{most} active on an identical GPU")]
     if not is_module(gpu):
         return info(
             f"{message} Cards have as many as their bridges join.",

@@ -49,9 +49,9 @@ def nvlink_inactive(machine: Machine, gpu: Gpu) -> Outcome:
     if linked and is_module(gpu):
         count = active_links(linked[0])
         return warning(
-            f"All NVLinks of this GPU are inactive, while an equal GPU of this machine has {count} active: it "
+            f"All NVLinks of this GPU are inactive, while an identical GPU of this machine has {count} active: it "
             "exchanges data over PCIe only and slows down every collective.",
-            evidence=[cut, cite(linked[0].nvlinks, f"{count} NVLinks active on an equal GPU")],
+            evidence=[cut, cite(linked[0].nvlinks, f"{count} NVLinks active on an identical GPU")],
             fix=Fix(
                 "Look for Xid 74 and SXid lines in the kernel log, then reset this GPU or reboot; leave it out of jobs "
                 "until its links are back",
@@ -64,9 +64,9 @@ def nvlink_inactive(machine: Machine, gpu: Gpu) -> Outcome:
         )
     if linked:
         return info(
-            "This GPU has no active NVLink, while an equal card of this machine has a bridge: only bridged cards "
+            "This GPU has no active NVLink, while an identical card of this machine has a bridge: only bridged cards "
             "exchange data over NVLink.",
-            evidence=[cut, cite(linked[0].nvlinks, f"{active_links(linked[0])} NVLinks active on an equal GPU")],
+            evidence=[cut, cite(linked[0].nvlinks, f"{active_links(linked[0])} NVLinks active on an identical GPU")],
             fix=Fix(
                 "Bridge this card too, or keep ranks that exchange much data on the bridged cards",
                 safety="manual",

@@ -1,9 +1,9 @@
 """Thread settings leave the CPU overloaded or idle.
 
 Why
-  Each rank starts OMP_NUM_THREADS threads. Ranks times threads above the number of CPUs makes them push each other
-  off the CPUs. An affinity of one CPU for all threads (GOMP_CPU_AFFINITY, KMP_AFFINITY) makes data loading and CPU
-  offload crawl. torchrun sets OMP_NUM_THREADS=1 when it is unset: safe, though offload and CPU work get slow.
+  Each rank starts OMP_NUM_THREADS threads. If ranks times threads exceed the number of CPUs, the threads compete
+  for the CPUs. An affinity of one CPU for all threads (GOMP_CPU_AFFINITY, KMP_AFFINITY) makes data loading and CPU
+  offload crawl. torchrun sets OMP_NUM_THREADS=1 when it is unset: safe, but offload and CPU work become slow.
 
 Fix
   Set OMP_NUM_THREADS to the CPUs of the job divided by its ranks, and leave the affinity to the launcher.

@@ -6,7 +6,7 @@ Why
 
 Fix
   Look for other processes on the GPU first. Then a smaller micro-batch with accumulation, activation checkpointing,
-  half precision, sharded states or offload. Much memory reserved but unallocated calls for expandable segments.
+  half precision, sharded states or offload. Much memory reserved but unallocated suggests expandable segments.
 
 References
   https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management

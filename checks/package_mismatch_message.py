@@ -1,9 +1,9 @@
-"""A program reports that two Python packages do not fit each other.
+"""A program reports that two Python packages are not compatible.
 
 Why
   torchvision, torchaudio, xFormers, flash-attn and other extensions are compiled for one release (and one CUDA or ROCm
   flavour) of torch. After one of them was changed alone, operators are missing, symbols are undefined, or the package
-  refuses to be imported. Driver and GPU have no part in it.
+  refuses to be imported. The driver and the GPU are not involved.
 
 Fix
   Reinstall torch and its companion packages together, in one command and from one index; rebuild extensions from
@@ -80,9 +80,9 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
     elif main.kind == "cudnn-version-mismatch":
         wanted, found = first_value(messages, "wanted"), first_value(messages, "found")
         which = f" {found} (built with {wanted})" if wanted and found else ""
-        text = f"The loader gives the program another cuDNN{which} than the one that it was built with."
+        text = f"The loader finds a different cuDNN{which} than the one that the program was built with."
         together = Fix(
-            "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels bring their own), or install the nvidia-cudnn "
+            "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels include their own), or install the nvidia-cudnn "
             "version that torch requires",
             "unset LD_LIBRARY_PATH",
             "safe",
@@ -95,7 +95,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         )
         together = Fix(
             "Install the same torch (and nvidia-nccl) on every node, best from one image, and unset LD_LIBRARY_PATH "
-            "and LD_PRELOAD that bring another libnccl",
+            "and LD_PRELOAD that point to another libnccl",
             'python3 -c "import torch; print(torch.cuda.nccl.version())"',
             "safe",
         )
@@ -120,12 +120,13 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         together = Fix(f"Install the {library} release for this torch, or rebuild it", "", "safe")
     else:
         text = (
-            f"{library} was compiled against another release of torch than {release}: a symbol of torch that it needs "
+            f"{library} was compiled against a different release of torch than {release}: a symbol of torch that it "
+            f"needs "
             "is not defined."
         )
         together = Fix(
             "Reinstall or rebuild the extension for the installed torch: uninstall it, then pip install "
-            "--no-build-isolation --no-cache-dir, or take the wheel named for this torch, CUDA and Python version",
+            "--no-build-isolation --no-cache-dir, or use the wheel named for this torch, CUDA and Python version",
             "pip install --force-reinstall --no-cache-dir --no-build-isolation PACKAGE",
             "risky",
         )

@@ -2,11 +2,11 @@
 
 Why
   PCIe checks every packet. A corrected error was repeated and did no harm; PCI Express tolerates one wrong bit in
-  10^12, so a handful a day is normal, and many point at a riser, a cable or bad contacts. A fatal error took the link
-  down. A non-fatal error lost one transfer; some come from harmless probing while the machine starts.
+  10^12, so a handful a day is normal, but many point to a riser, a cable or bad contacts. A fatal error means that the
+  link went down. A non-fatal error lost one transfer; some come from harmless probing while the machine starts.
 
 Fix
-  See whether the counters still grow (they count since boot). If they do: reseat the card, take out risers, clean
+  See whether the counters still grow (they count since boot). If they do: reseat the card, remove risers, clean
   the contacts, try another slot; then update the firmware of the board.
 
 References

@@ -60,7 +60,7 @@ def pcie_atomics_missing(machine: Machine) -> Outcome:
         return list(found.values())
     if log.complete:
         return None
-    raise unknown("this part of the kernel log says nothing of PCIe atomics", "undecided")
+    raise unknown("this part of the kernel log says nothing about PCIe atomics", "undecided")
 
 
 def _matching(gpus: list[Gpu], event: LogEvent) -> list[Gpu]:

@@ -56,7 +56,7 @@ def pcie_kernel_bandwidth_limited(machine: Machine) -> Outcome:
         return list(found.values())
     if log.complete or log.of(_KIND, "pcie-bandwidth"):
         return None
-    raise unknown("this part of the kernel log says nothing of PCIe bandwidth", "undecided")
+    raise unknown("this part of the kernel log says nothing about PCIe bandwidth", "undecided")
 
 
 def _gpu_of(machine: Machine, event: LogEvent) -> Gpu | None:

@@ -1,17 +1,17 @@
 """The PCIe link of a GPU uses fewer lanes than it could.
 
 Why
-  Fewer lanes mean slower copies between host and GPU, and slower collectives between GPUs that are joined by PCIe
-  alone. Compute on the GPU itself is not slower. Usual reasons: the card is not seated well, dust or damage on the
+  Fewer lanes mean slower copies between host and GPU, and slower collectives between GPUs that are joined only by
+  PCIe. Compute on the GPU itself is not slower. Usual reasons: the card is not seated well, dust or damage on the
   contacts, a riser or mining adapter, a slot with few lanes, lanes shared with another slot or an M.2 drive.
 
-  The link of the slot is what counts. Boards of AMD from Vega on and of Intel hold a PCIe switch: the GPU's own
-  function then shows a link inside the card, and the bridges above it are looked at instead. Cards that are built with
-  x8 or x4, laptops and Thunderbolt enclosures are not a fault.
+  The link of the slot is what counts. AMD cards since Vega and Intel cards have a PCIe switch on board: the GPU
+  itself then shows a link inside the card, and the bridges above it are looked at instead. Cards built for x8 or x4,
+  laptops and Thunderbolt enclosures are not faulty.
 
 Fix
-  Look at both ends with `lspci -vv` (`LnkCap` is what an end can do, `LnkSta` what the link does; as root). Then seat
-  the card again, remove the riser, use the slot next to the processor, and look in the firmware setup for lane
+  Look at both ends with `lspci -vv` (`LnkCap` is what an end can do, `LnkSta` what the link does; as root). Then reseat
+  the card, remove the riser, use the slot next to the processor, and look in the firmware setup for lane
   splitting (bifurcation).
 
 References
@@ -53,7 +53,7 @@ _FEW = 2  # lanes: no board has a slot for a GPU with so few; it takes a riser, 
 _BUILT_WITH = 8  # lanes that a card can use at least when x1 or x2 is far below its design
 _SERVER_TARGETS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 _FIX = Fix(
-    "Reseat the card, take out risers and adapters, use the slot that is wired to the processor, and look for lane "
+    "Reseat the card, remove risers and adapters, use the slot that is wired to the processor, and look for lane "
     "splitting in the firmware setup",
     command="sudo lspci -vv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'",
 )
@@ -124,7 +124,7 @@ def _below(machine: Machine, gpu: Gpu, link: PathLink, width: int, capable: int,
         return finding("info", f"{message} Whether its slot has more is not known.", evidence=evidence, fix=_FIX)
     if wider:
         best = narrowest(wider[0])
-        evidence.append(cite(best, f"x{value_or(best, 0)} on an equal card"))
+        evidence.append(cite(best, f"x{value_or(best, 0)} on an identical card"))
     elif width >= _least_lanes():
         severity = "warning" if _compute_card(machine, gpu) and not equal_gpus(machine, gpu) else "info"
     who = "both ends of the link" if link.both_ends else "the card"

@@ -1,10 +1,10 @@
-"""Equal GPUs of one machine have different PCIe links.
+"""Identical GPUs of one machine have different PCIe links.
 
 Why
-  In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes, or of an
-  older generation, sets the pace for its equals wherever data crosses PCIe: copies from the host, offload, and all
-  collectives when the GPUs have no XGMI or NVLink. What is compared is what the links can do, not what they do at this
-  moment, so idle cards count as well.
+  In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes, or
+  from an older generation, sets the pace for the GPUs like it wherever data crosses PCIe: copies from the host,
+  offload, and all collectives when the GPUs have no XGMI or NVLink. What is compared is what the links can do, not
+  what they do at this moment, so idle cards count as well.
 
 Fix
   Move the card to a slot like those of the others (the manual of the board lists the lanes of each), or leave it out
@@ -52,14 +52,14 @@ def pcie_link_unequal(machine: Machine, gpu: Gpu) -> Outcome:
     small = fabric or mine / best_rate > _LARGE_SHARE * 0.99
     return finding(
         "info" if small else "warning",
-        f"The PCIe link of this GPU can do {here}, while an equal card of this machine has {there} "
+        f"The PCIe link of this GPU can do {here}, while an identical card of this machine has {there} "
         f"({mine:.1f} of {best_rate:.1f} GB/s bandwidth).",
         evidence=[
             cite(width, f"x{known(width)}"),
             cite(speed, f"{known(speed):g} GT/s"),
-            cite(their_width, f"an equal card: x{known(their_width)}"),
-            cite(their_speed, f"an equal card: {known(their_speed):g} GT/s"),
+            cite(their_width, f"an identical card: x{known(their_width)}"),
+            cite(their_speed, f"an identical card: {known(their_speed):g} GT/s"),
         ],
         cause="" if small else "pcie-link-degraded",
-        fix=Fix("Use a slot with the lanes and the generation that the equal cards have", command="lspci -tv"),
+        fix=Fix("Use a slot with the lanes and the generation that the identical cards have", command="lspci -tv"),
     )

@@ -1,12 +1,12 @@
-"""A GPU had to send PCIe packets again more often than a sound link needs.
+"""A GPU had to send PCIe packets again more often than a healthy link needs.
 
 Why
   A packet that arrives damaged is sent again. Nothing is lost, but each replay costs time, and many of them announce a
   riser, a cable or a contact that is about to fail. PCI Express tolerates one wrong bit in 10^12; the limit used here
-  is what that means for a link of 32 GT/s x16 in use all the time since boot, so slower links are judged mildly.
+  is what that means for a link of 32 GT/s x16 in use all the time since boot, so slower links are judged leniently.
 
 Fix
-  Read the counter twice with a job running. If it grows: reseat the card, take out risers and try another slot.
+  Read the counter twice with a job running. If it grows: reseat the card, remove risers and try another slot.
 
 References
   https://docs.kernel.org/gpu/amdgpu/driver-misc.html (pcie_replay_count)
@@ -33,7 +33,8 @@ def pcie_replays(machine: Machine, gpu: Gpu) -> Outcome:
     if rate <= SPECIFIED_ERRORS_PER_S:
         return None
     return warning(
-        f"The PCIe link of this GPU replayed {count} packets, {rate * 3600:.0f} an hour since boot, more than a sound "
+        f"The PCIe link of this GPU replayed {count} packets, {rate * 3600:.0f} an hour since boot, more than a "
+        f"healthy "
         "link needs.",
         evidence=[
             cite(gpu.pcie.replay_count, f"{count} replays"),

@@ -1,8 +1,8 @@
 """Direct traffic between GPUs hangs or fails, or the collective library warns of the IOMMU.
 
 Why
-  With an IOMMU that translates, or with access control (ACS) on PCIe switches, direct copies between GPUs (P2P) go
-  astray or never end: the first all-reduce hangs while each GPU alone works. RCCL warns when iommu=pt is missing
+  With an IOMMU that translates, or with access control (ACS) on PCIe switches, direct copies between GPUs (P2P) get
+  lost or never end: the first all-reduce hangs while each GPU alone works. RCCL warns when iommu=pt is missing
   from the kernel's command line.
 
 Fix

@@ -2,9 +2,9 @@
 
 Why
   `power_dpm_force_performance_level` fixes clocks. `low` keeps the lowest clocks also under load, so every kernel
-  is slow. `high` and the profile levels (profile_standard, profile_peak ...) are left-overs of measuring: profile
-  levels switch clock and power gating off and bound the clocks. `manual` means that somebody chose clock states or
-  a power profile.
+  is slow. `high` and the profile levels (profile_standard, profile_peak ...) are usually left over from measurements:
+  profile levels switch clock and power gating off and bound the clocks. `manual` means that somebody chose clock
+  states or a power profile.
 
 Fix
   Write `auto` again: `rocm-smi --setperflevel auto`. A desktop's or laptop's power saving mode sets `low` by
@@ -26,7 +26,10 @@ from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
 _FIX = Fix(
-    "Leave the clocks to the driver again", command="sudo rocm-smi --setperflevel auto", safety="safe", effective="now"
+    "Let the driver control the clocks again",
+    command="sudo rocm-smi --setperflevel auto",
+    safety="safe",
+    effective="now",
 )
 _HEALTHY = ("auto", "perf_determinism", "determinism", "unknown", "")
 _LEVELS = {

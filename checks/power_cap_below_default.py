@@ -1,9 +1,9 @@
 """The power cap of the GPU is set well below the card's default.
 
 Why
-  The cap bounds clocks under load. A cap below the default is often wanted (noise, supply, heat), and sometimes a
-  left-over of an experiment. It is not reset by a new job, only by a reboot or a driver reload. Reaching the
-  default cap under full load is normal and not reported.
+  The cap bounds clocks under load. A cap below the default is often intended (noise, power supply, heat), and
+  sometimes left over from an experiment. It is not reset by a new job, only by a reboot or a driver reload. Reaching
+  the default cap under full load is normal and not reported.
 
 Fix
   If nobody wants it, set the default again with `rocm-smi --resetpoweroverdrive`, or `nvidia-smi -pl` with the

@@ -1,14 +1,14 @@
-"""The GPUs are not those that the profile lists.
+"""The GPUs differ from those in the profile.
 
 Why
-  A plan and the files made from it count on certain GPUs: one rank per GPU, sizes that fit their memory, binaries built
+  A plan and the files made from it assume certain GPUs: one rank per GPU, sizes that fit their memory, binaries built
   for their target. A GPU that is gone ends the job at its start; one that was replaced by a smaller one ends it at the
   first large allocation. This check looks only when a profile is given (`rocdoctor check --profile FILE`, a file that
   `rocdoctor emit profile` wrote), and only at what the profile says.
 
 Fix
   Find out why a GPU is missing: the other findings of this report, the kernel log, the slot. If it was taken out or
-  replaced on purpose, make plan and profile again.
+  replaced on purpose, make the plan and the profile again.
 
 References
   `rocdoctor emit profile`, `rocdoctor facts`
@@ -22,7 +22,7 @@ from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, error, i
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Machine
 
-_FIX = "Find out why it changed; if on purpose, make plan and profile again"
+_FIX = "Find out why it changed; if on purpose, make the plan and the profile again"
 
 
 @check(whole_machine)

@@ -1,4 +1,4 @@
-"""Processors, memory, NUMA nodes or network ports are not as the profile has them.
+"""Processors, memory, NUMA nodes or network ports differ from the profile.
 
 Why
   Ranks are bound to CPUs by numbers, their threads are a share of the CPUs, and offload and checkpoints count on the
@@ -6,8 +6,8 @@ Why
   port that is down shows here. This check looks only when a profile is given (`rocdoctor check --profile FILE`).
 
 Fix
-  Compare the firmware setup with that of an equal machine, look for lost modules and links. If it was changed on
-  purpose, make plan and profile again: CPU lists in its files are numbers of the old layout.
+  Compare the firmware setup with that of an identical machine, look for lost modules and links. If it was changed on
+  purpose, make the plan and the profile again: CPU lists in its files are numbers of the old layout.
 
 References
   `lscpu`, `numactl --hardware`, `rocdoctor facts`
@@ -19,7 +19,7 @@ from rocdoctor.compare.drift import judged
 from rocdoctor.judging.check import Outcome, check, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = "Look for lost parts and a changed firmware setup; if on purpose, make plan and profile again"
+_FIX = "Look for lost parts and a changed firmware setup; if on purpose, make the plan and the profile again"
 
 
 @check(whole_machine)

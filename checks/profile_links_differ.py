@@ -1,4 +1,4 @@
-"""Links of GPUs are not as the profile has them.
+"""Links of GPUs differ from the profile.
 
 Why
   Copies between host and GPU take the PCIe link, collectives take XGMI, NVLink or PCIe. A link that trained with fewer
@@ -20,7 +20,7 @@ from rocdoctor.compare.drift import judged
 from rocdoctor.judging.check import Outcome, check, whole_machine
 from rocdoctor.model.facts import Machine
 
-_FIX = "Seat card and bridges again, compare the slot's firmware setting; if on purpose, make the profile again"
+_FIX = "Reseat the card and bridges, compare the slot's firmware setting; if on purpose, make the profile again"
 
 
 @check(whole_machine)

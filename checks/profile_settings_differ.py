@@ -1,4 +1,4 @@
-"""Settings of GPUs or kernel are not those of the profile.
+"""GPU or kernel settings differ from the profile.
 
 Why
   Partition modes decide how many devices a job sees and how large they are; power caps, ECC, the IOMMU, CPU governor
@@ -7,7 +7,7 @@ Why
   a profile is given (`rocdoctor check --profile FILE`).
 
 Fix
-  Set the old value again and make it last over reboots, or make plan and profile again.
+  Set the old value again and make it last over reboots, or make the plan and the profile again.
 
 References
   `amd-smi set --help`, `nvidia-smi -h`, https://docs.kernel.org/admin-guide/kernel-parameters.html

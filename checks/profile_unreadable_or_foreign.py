@@ -1,4 +1,4 @@
-"""Parts of the profile make no sense, or it is of another machine.
+"""Parts of the profile make no sense, or it is from another machine.
 
 Why
   What cannot be read in a profile is not compared, so a misspelt key would pass for "no drift". And a profile that was

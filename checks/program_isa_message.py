@@ -1,14 +1,14 @@
-"""HIP was handed code of another target than the GPU has.
+"""HIP loaded code for a target that is not this GPU's.
 
 Why
   "The program ISA ... is not compatible with the device ISA ..." names both sides. Where cards of both targets are in
-  the machine, a library (rocBLAS, MIOpen, an extension) took the file of the neighbour. Where no card has the first
+  the machine, a library (rocBLAS, MIOpen, an extension) loaded the file for the other card. Where no card has the first
   target, a build or a cached file for another GPU was loaded. With one target on both sides the modes differ: code for
   xnack- does not run on a device in xnack+ mode, nor the other way round.
 
 Fix
-  Give each process cards of one kind; else a build (or an emptied cache) for the target of the device; for different
-  modes set or unset HSA_XNACK so that it fits the build.
+  Give each process cards of one kind; otherwise use a build (or an emptied cache) for the target of the device; for
+  different modes set or unset HSA_XNACK so that it fits the build.
 
 References
   https://github.com/ROCm/clr/blob/develop/rocclr/device/devprogram.cpp

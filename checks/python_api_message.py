@@ -2,11 +2,11 @@
 
 Why
   accelerate, transformers, peft, huggingface_hub, torch and the packages around them are released on their own, and
-  each release takes names away and brings new ones. A package that was written for another release of its neighbour
-  ends with "cannot import name", "has no attribute" or "No module named". Driver and GPU have no part in it.
+  each release removes names and adds new ones. A package that was written for another release of its dependency
+  ends with "cannot import name", "has no attribute" or "No module named". The driver and the GPU are not involved.
 
 Fix
-  Install the release of the neighbour that the package was written for, or a newer release of the package. Install
+  Install the release of the dependency that the package was written for, or a newer release of the package. Install
   both in one command, so that pip looks at what each of them demands.
 
 References
@@ -106,8 +106,8 @@ def _sentence(what: str, pip: str, who: str, move: ApiMove | None, version: str)
     user = _user(who, move)
     user = user if who else f"The program, or {user}," if user else "The program"
     if move is None:
-        other = f"{who} and {pip} are" if who else f"the program was written for another release of {pip}, or two are"
-        return f"{user} uses {what}, which {here} does not have: {other} not of releases that fit each other."
+        why = f"{who} and {pip} are not compatible" if who else f"the program was written for another release of {pip}"
+        return f"{user} uses {what}, which {here} does not have: {why}."
     if move.gone:
         since = f"{pip} {move.release} and newer no longer have" if move.release else f"newer releases of {pip} lack"
         instead = f" (today {move.use})" if move.use else ""

@@ -2,12 +2,12 @@
 
 Why
   The driver takes the queues of a process off the GPU to reset it, to move memory or to switch processes. If the
-  command processor (CP) or the scheduler (MES) does not obey, the GPU hangs and is usually reset next. Near a
+  command processor (CP) or the scheduler (MES) does not respond, the GPU hangs and is usually reset next. Near a
   hardware error or a reset these lines are a consequence of it; alone they mean an endless or stuck kernel, or a
   defect of firmware or driver.
 
 Fix
-  Look at what stands before it in the log. Alone: a newer driver and firmware; find the kernel that never ends.
+  Look at what comes before it in the log. Alone: a newer driver and firmware; find the kernel that never ends.
 
 References
   drivers/gpu/drm/amd/amdkfd/kfd_device_queue_manager.c
@@ -56,13 +56,13 @@ def _judge(machine: Machine, device: Subject, members: tuple[LogEvent, ...], eve
         return info(f"{words}.", evidence=evidence, subject=device, fix=_FIX)
     if any(_near(one, event) for one in other_events(machine, *_ORIGINS) for event in live):
         return warning(
-            f"{words}; this follows from the error or reset that was logged beside it.",
+            f"{words}; this follows from the error or reset that was logged with it.",
             evidence=evidence,
             fix=_FIX,
             subject=device,
         )
     return warning(
-        f"{words}: the command processor or the scheduler (CP, MES) of the GPU did not obey, so jobs hang.",
+        f"{words}: the command processor or the scheduler (CP, MES) of the GPU did not respond, so jobs hang.",
         evidence=evidence,
         fix=_FIX,
         subject=device,

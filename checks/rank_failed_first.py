@@ -2,11 +2,11 @@
 
 Why
   When a rank ends, all others run into time-outs or closed connections a moment or half an hour later, and the log is
-  full of their complaints. The failure that counts is the first that is no such complaint: an exception of another
+  full of their errors. The failure that counts is the first one that is not such a follow-up: an exception of another
   kind, or a signal that the launcher did not send (its own is SIGTERM).
 
 Fix
-  Read that rank's last lines. SIGKILL without a word is most often the OOM killer (kernel log) or the scheduler;
+  Read that rank's last lines. SIGKILL without any message is most often the OOM killer (kernel log) or the scheduler;
   SIGSEGV and SIGBUS come from native code (a full /dev/shm ends a process by SIGBUS). Start the workers' main function
   under torch.distributed.elastic.multiprocessing.errors.record to have its exception in the launcher's table.
 
@@ -58,7 +58,8 @@ def rank_failed_first(machine: Machine, run: JobRun) -> Outcome:
     if restarted_since(run):
         who = names(first.ranks).capitalize() if first.ranks else "A worker"
         return info(
-            f"{who} failed{_how(first)}, and the text does not say that the job ended so: the launcher may have "
+            f"{who} failed{_how(first)}, and the text does not say that the job ended because of it: the launcher "
+            f"may have "
             "started it again.",
             evidence=lines(run, [first.line]),
             fix=Fix("If the job did end, read what that process printed before this line", safety="safe"),
@@ -151,11 +152,11 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
         )
     ways: dict[int, tuple[str, CommandText]] = {
         9: (
-            "Ask the kernel log of that machine for the OOM killer, and the scheduler for its limits",
+            "Look for the OOM killer in the kernel log of that machine, and for the limits of the scheduler",
             "sudo dmesg -T | grep -iE 'oom|killed process'",
         ),
         7: (
-            "Look how full /dev/shm is on that machine, then for hardware errors in its kernel log",
+            "Check how full /dev/shm is on that machine, then for hardware errors in its kernel log",
             "df -h /dev/shm; sudo dmesg -T | tail -50",
         ),
     }

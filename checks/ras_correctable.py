@@ -47,7 +47,7 @@ def ras_correctable(machine: Machine, gpu: Gpu) -> Outcome:
     others = _neighbours(machine, gpu, name)
     if most.value >= _MANY and others and most.value >= _TIMES_NEIGHBOURS * max(1, *others):
         return warning(
-            f"Corrected hardware errors (ECC/RAS): {words}; equal GPUs here counted at most {max(others)} in that "
+            f"Corrected hardware errors (ECC/RAS): {words}; identical GPUs here counted at most {max(others)} in that "
             "block.",
             evidence=evidence,
             fix=_FIX,

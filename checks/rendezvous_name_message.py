@@ -1,4 +1,4 @@
-"""The processes of a job did not meet: a host name does not resolve, or the rendezvous address cannot be reached.
+"""The processes of a job did not find each other: a name does not resolve, or the rendezvous cannot be reached.
 
 Why
   Each process connects to one address (MASTER_ADDR and MASTER_PORT, or torchrun's --rdzv-endpoint). It must resolve to
@@ -6,7 +6,7 @@ Why
   to 127.0.1.1, a name server that cannot look up addresses backwards, and firewalls end in these messages.
 
 Fix
-  Use the IP address of the first node in place of its name, or add the names to /etc/hosts on every node; start every
+  Use the IP address of the first node instead of its name, or add the names to /etc/hosts on every node; start every
   node with the same endpoint, rendezvous id and node count.
 
 References
@@ -49,7 +49,10 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
         "is_host=1 there"
     )
     if gloo:
-        how += "; for gloo name the interface with GLOO_SOCKET_IFNAME and give the own host name a line in /etc/hosts"
+        how += (
+            "; for gloo name the interface with GLOO_SOCKET_IFNAME and give each node's own host name a line in "
+            "/etc/hosts"
+        )
     verify = shell(
         "getent hosts {host}; nc -vz {host} {port}",
         host=host or ShellCommand("$MASTER_ADDR"),

@@ -2,8 +2,8 @@
 
 Why
   The driver waits some seconds for each job on a ring (gfx, compute, sdma ...) and then resets the ring or the GPU.
-  Once is mostly the fault of the program on it (an endless kernel, a bad shader, a wrong HSA_OVERRIDE_GFX_VERSION).
-  It points at the machine when several programs hit it on one GPU again and again.
+  A single timeout is usually the fault of the program (an endless kernel, a bad shader, a wrong
+  HSA_OVERRIDE_GFX_VERSION). It points at the machine when several programs hit it on one GPU again and again.
 
 Fix
   Find out whether one program alone causes it. If several do: a newer driver and firmware, default clocks and

@@ -1,11 +1,11 @@
-"""A card hangs on a riser or adapter and shows errors.
+"""A card is connected through a riser or adapter and shows errors.
 
 Why
-  Risers (USB-style mining risers most of all), cables and adapters spoil the signal or give one lane only:
+  Risers (USB-style mining risers most of all), cables and adapters weaken the signal or provide only one lane:
   transfers are slow, fail their verification, or the link drops. Each part works alone in a proper slot.
 
 Fix
-  Put the card straight into a slot, or use a short shielded riser for the PCIe generation; as a test set a lower
+  Put the card directly into a slot, or use a short shielded riser for the PCIe generation; as a test set a lower
   PCIe generation in the firmware setup. lspci shows the width and speed of the link and its error counters.
 
 References
@@ -27,12 +27,12 @@ _NAMES = ("mentions-", "sign-domain", "sign-amd", "sign-nvidia", "sign-of-", "to
 def riser_message(machine: Machine) -> Outcome:
     messages = said(machine, "mentions-riser")
     if not said(machine, TROUBLE) and all(one.kind.startswith(_NAMES) for one in machine.messages):
-        return not_applicable("a riser is named, and no trouble")
+        return not_applicable("a riser is mentioned, but no trouble")
     return warning(
         "The card is connected through a riser or adapter, which often makes the PCIe link narrow, slow or unreliable.",
         evidence=shown(messages),
         fix=Fix(
-            "Put the card straight into a slot that is wired to the CPU and repeat the test; without that, "
+            "Put the card directly into a slot that is wired to the CPU and repeat the test; without that, "
             "check width, "
             "speed and error counters of the PCIe link and try a better riser or a lower PCIe generation",
             command="sudo lspci -vv | grep -E 'LnkCap|LnkSta|AER|CESta'; sudo dmesg | grep -i aer",

@@ -1,7 +1,7 @@
 """The installed ROCm release does not list this GPU as supported.
 
 Why
-  AMD lists for each ROCm release the GPUs it is tested on. A GPU that is older than the list mostly still works for
+  AMD lists for each ROCm release the GPUs it is tested on. A GPU that is older than the list usually still works for
   a while; one that is newer has no code in the libraries at all. Being off the list is not a fault by itself: many
   Radeon cards were never on it and train well.
 
@@ -44,7 +44,7 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
     installs = [one for one in machine.rocm if isinstance(one.version, Known) and one.kind != "distribution"]
     if not installs:
         if machine.rocm_complete:
-            return not_applicable("no ROCm of AMD's packages is installed")
+            return not_applicable("no ROCm packages from AMD are installed")
         raise unknown("which ROCm is installed is not in this evidence")
     gfx = known(physical_gfx(machine, gpu))
     if gfx_target(gfx) is None:
@@ -60,7 +60,7 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
     version = known(install.version)
     if gfx in row.gfx_deprecated:
         return info(
-            f"ROCm {version} still runs {gfx}, but its support is at its end.",
+            f"ROCm {version} still runs {gfx}, but its support is ending.",
             evidence=evidence,
             fix=Fix(
                 "Stay on this series of ROCm for this GPU, and read the release notes before an update", safety="manual"

@@ -3,10 +3,10 @@
 Why
   Libraries of one ROCm release are built for each other. When packages of two releases share a prefix, or
   LD_LIBRARY_PATH names one release and ROCM_PATH another, a program loads some of each: "undefined symbol", "version
-  not found", or faults that no one else has. Several releases side by side in their own folders are fine.
+  not found", or faults that nobody else sees. Several releases side by side in their own folders are fine.
 
 Fix
-  Let one release be the only one on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and bring all
+  Keep only one release on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and update all
   packages to one release.
 
 References
@@ -77,7 +77,7 @@ def _paths(machine: Machine) -> Finding | None:
         f"The search paths name more than one ROCm release: {shown}.",
         evidence=list(dict.fromkeys(evidence)),
         fix=Fix(
-            "Let LD_LIBRARY_PATH and ROCM_PATH name one release, or unset both: wheels bring their own libraries",
+            "Let LD_LIBRARY_PATH and ROCM_PATH name one release, or unset both: wheels include their own libraries",
             command="unset LD_LIBRARY_PATH ROCM_PATH ROCM_HOME",
             unsets=("LD_LIBRARY_PATH", "ROCM_PATH", "ROCM_HOME"),
             safety="safe",

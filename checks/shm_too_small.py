@@ -7,7 +7,7 @@ Why
 
 Fix
   Start the container with `--shm-size=8g` or more, or with `--ipc=host`. In Kubernetes mount a memory-backed emptyDir
-  at /dev/shm. Where a machine's own /dev/shm is full, remove what crashed jobs left there.
+  at /dev/shm. If a machine's own /dev/shm is full, remove what crashed jobs left there.
 
 References
   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
@@ -56,7 +56,7 @@ def shm_too_small(machine: Machine) -> Outcome:
     who = "data loader workers and the collectives of several GPUs" if several else "data loader workers"
     return finding(
         severity,
-        f"{where}/dev/shm holds only {binary_size(size)}: {who} may fail with bus errors or 'no space left'.",
+        f"{where}/dev/shm has only {binary_size(size)}: {who} may fail with bus errors or 'no space left'.",
         evidence=(cite(machine.memory.shm_bytes, binary_size(size)),),
         fix=_fix(inside, size),
     )

@@ -1,8 +1,8 @@
 """Several GPUs share one PCIe link to the processor.
 
 Why
-  Behind a PCIe switch or on a card with two GPUs, copies to and from main memory share the one link upwards. One GPU
-  alone gets all of it, all together get their share each. This matters for data loading, offload and checkpoints, and
+  Behind a PCIe switch or on a card with two GPUs, copies to and from main memory share the one link upwards. A single
+  active GPU gets all of it; several share it. This matters for data loading, offload and checkpoints, and
   for collectives of GPUs behind different switches; copies between GPUs behind one switch stay inside it.
 
 Fix

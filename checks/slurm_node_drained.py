@@ -1,13 +1,13 @@
 """Slurm has taken a node out of service.
 
 Why
-  A drained node gets no new job, one that is down or does not answer loses those that it has. Slurm notes a reason:
-  fewer GPUs than configured (a GPU fell off the bus, or the driver did not start), a process that could not be killed
-  (it hangs in the kernel), slurmd that does not answer, less memory than configured, a prolog or a health check that
-  failed. A drain that a person set for maintenance is not a fault.
+  A drained node gets no new jobs; one that is down or does not answer also loses its running jobs. Slurm notes a
+  reason: fewer GPUs than configured (a GPU fell off the bus, or the driver did not start), a process that could not
+  be killed (it hangs in the kernel), slurmd that does not answer, less memory than configured, a prolog or a health
+  check that failed. A drain that a person set for maintenance is not a fault.
 
 Fix
-  Log in to the named node, find what the reason speaks of, repair it, then return the node to service:
+  Log in to the named node, find and repair what the reason names, then return the node to service:
   `scontrol update NodeName=NODE State=RESUME`. Without the repair Slurm drains it again.
 
 References
@@ -80,7 +80,7 @@ def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
             node,
             state,
             "error",
-            "the note speaks of a GPU or its links",
+            "the note mentions a GPU or its links",
             "look at its GPUs and the kernel log",
             "ssh {node:host} \"sudo dmesg | grep -iE 'xid|amdgpu|ras|aer'; nvidia-smi || rocm-smi\"",
         )

@@ -1,12 +1,12 @@
-"""A GPU computes, copies or talks far slower than its equals, or than sound machines do.
+"""A GPU computes, copies or communicates far slower than the GPUs like it, or than sound machines do.
 
 Why
   One slow GPU slows a whole training job: at each step the others wait for it. The measured figures of the smoke
-  tests are compared with equal GPUs of the same machine, and with a published peak only where a source says what
-  share of it is normal. Heat that takes clocks away shows under sustained load alone.
+  tests are compared with identical GPUs of the same machine, and with a published peak only where a source says what
+  share of it is normal. Clocks that drop because of heat show only under sustained load.
 
 Fix
-  The message tells what was seen meanwhile: another program on the GPU, a PCIe link below what both ends can do (seat
+  The message says what else was seen: another program on the GPU, a PCIe link below what both ends can do (seat
   the card again, look at the riser and the slot), clocks held down by heat or the power supply, a lowered power cap, a
   process on the wrong NUMA node. Measure again after the change.
 

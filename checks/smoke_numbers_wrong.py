@@ -1,9 +1,9 @@
-"""A smoke test failed: wrong numbers, or not what the mode promises.
+"""A smoke test failed: wrong numbers, or the mode did not do its job.
 
 Why
   A mode of distributed training gave a loss, a gradient or a parameter that differs from what one process computes on
-  the same batch, or it did not do what it is for (split the work, use the other processes, come in time). A training
-  run in this mode goes on without an error and learns something else, or wastes what it was given.
+  the same batch, or it did not do what it is for (split the work, use the other processes, finish in time). A training
+  run in this mode continues without an error and learns the wrong thing, or wastes its resources.
 
 Fix
   Look at the rank that is named, and at the layer: arithmetic on one device (run the mode compute on that GPU alone,

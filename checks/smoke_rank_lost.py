@@ -5,10 +5,10 @@ Why
   would stop or hang in the same place.
 
 Fix
-  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and when it
-  shows none, for who ended the rank (a batch system, a service manager, a person). SIGBUS: give /dev/shm more room. No
-  answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the texts
-  that it printed stand in the message.
+  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and if it
+  shows none, for what ended the rank (a batch system, a service manager, a person). SIGBUS: enlarge /dev/shm. No
+  answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the message
+  shows what it printed.
 
 References
   rocdoctor smoke --list shows the modes; signal(7)
@@ -29,7 +29,7 @@ def smoke_rank_lost(machine: Machine) -> list[Finding]:
             f"{layer_words(one)}",
             evidence=evidence(machine, one),
             fix=Fix(
-                "Run this mode again by itself; when it fails again, the message tells where to look.",
+                "Run this mode again by itself; if it fails again, the message says where to look.",
                 again(run, [one.mode]),
                 verify=again(run, [one.mode]),
             ),

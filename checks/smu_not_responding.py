@@ -3,7 +3,7 @@
 Why
   The SMU sets clocks, reads sensors and carries out resets. When it stops answering, sensors fail, clocks stay
   where they are, and the GPU often hangs soon after; a reset may not work either. After an unfinished resume of a
-  laptop's second GPU it is a known weakness of drivers and no broken card.
+  laptop's second GPU this is a known driver weakness and not a broken card.
 
 Fix
   Reboot, or power the machine off and on. If it returns under load, update driver, firmware and firmware setup

@@ -1,9 +1,9 @@
 """Two sources state different values for the same fact.
 
 Why
-  The kernel's files, the vendor's tools and listings are read side by side. Where they differ, rocdoctor goes by the
-  first one (the kernel before the tools) and says so here. Reasons are harmless most of the time: another release's way
-  to write a name, or a listing that was made on another day. It matters when the outputs come from two machines.
+  The kernel's files, the vendor's tools and listings are read side by side. If they differ, rocdoctor uses the
+  first one (the kernel before the tools) and says so here. The reason is usually harmless: a release that writes a name
+  differently, or a listing that was made on another day. It matters when the outputs come from two machines.
 
 Fix
   Look at the two sources; gather both at the same time on the same machine.

@@ -2,10 +2,10 @@
 
 Why
   When swap is full and hardly any memory is left, every step of training may wait for the disk, and the kernel soon
-  kills a process. A full swap with memory to spare is healthy: the kernel has put away what nobody used.
+  kills a process. A full swap with memory to spare is healthy: the kernel has moved out what nobody used.
 
 Fix
-  End what holds the memory, use fewer data loader workers, or switch CPU offload off.
+  End the processes that use the memory, use fewer data loader workers, or switch CPU offload off.
 
 References
   https://docs.kernel.org/admin-guide/sysctl/vm.html
@@ -39,6 +39,6 @@ def swap_heavy(machine: Machine) -> Outcome:
             cite(memory.available_bytes, binary_size(left)),
         ],
         fix=Fix(
-            "See what holds the memory and end it", command="ps aux --sort=-rss | head", safety="safe", verify="free -h"
+            "See what uses the memory and end it", command="ps aux --sort=-rss | head", safety="safe", verify="free -h"
         ),
     )

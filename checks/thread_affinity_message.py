@@ -61,7 +61,8 @@ def thread_affinity_message(machine: Machine) -> Outcome:
     count = first_value(threads, "threads")
     few = f" ({usable} here)" if usable is not None else ""
     text = (
-        f"{library} could not bind its threads to CPUs: it counts CPUs that this process may not use (affinity){few}."
+        f"{library} could not bind its threads to CPUs: it counts CPUs that this process is not allowed to use "
+        f"(affinity){few}."
     )
     if count:
         text = f"{library} could not start {count} threads: the limit of processes or threads is reached{few}."

@@ -3,8 +3,8 @@
 Why
   Drivers list the reasons for low clocks. Most are normal: an idle GPU, a power cap that is reached under full
   load, clocks that an application asked for. Heat and an outside signal (power brake, PROCHOT) cost speed. Some
-  firmware always sets the hot-spot flag, also on a cool card, so on AMD GPUs the flag is a reporting error unless
-  the card is busy and a sensor is within 5 °C of its limit.
+  firmware always sets the hot-spot flag, also on a cool card, so on AMD GPUs the flag is treated as a reporting error
+  unless the card is busy and a sensor is within 5 °C of its limit.
 
 Fix
   Heat: cooling. Power brake and PROCHOT: the supply, its cables, the voltage regulators, the chassis controller.
@@ -52,7 +52,7 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
             "limits are not known here, and some firmware always sets such a flag.",
             evidence=evidence,
             fix=Fix(
-                "Look at the temperatures under load; a card that is cool has no need to slow down",
+                "Look at the temperatures under load; a cool card does not need to slow down",
                 command="rocm-smi --showtemp",
                 safety="safe",
             ),
@@ -71,7 +71,6 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
     make = warning if gpu.vendor == "nvidia" else info
     return make(
         f"At {busy} % load the driver gives {', '.join(outside)} as a reason for lower clocks: a signal from outside "
-        "of "
         "the GPU (power supply, regulator, board) holds it back.",
         evidence=evidence,
         fix=_SUPPLY,

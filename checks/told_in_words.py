@@ -1,12 +1,12 @@
-"""The writer of a text tells in words what makes it work or fail.
+"""The writer of a text says what makes it work or fail.
 
 Why
-  Many reports hold no output of a program, but say what somebody tried: it works as root, on the host, with one card,
-  with the former kernel, with less power, without the riser. Such a comparison tells causes apart that look alike in
-  messages. It counts only where both sides are told, and of the GPU, its driver or the program on it.
+  Many reports contain no program output, but say what somebody tried: it works as root, on the host, with one card,
+  with the previous kernel, with less power, without the riser. Such a comparison separates causes that look alike in
+  messages. It counts only where both sides are given, and concern the GPU, its driver or the program on it.
 
 Fix
-  What is told does not prove it: run the commands at the end of the report first. Then do what the remedy says.
+  What the writer says is not proof: run the commands at the end of the report first. Then do what the remedy says.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/install-faq.html

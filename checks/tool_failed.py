@@ -1,9 +1,9 @@
-"""A tool that was asked gave no answer, or an error.
+"""A tool gave no answer, or an error.
 
 Why
   rocdoctor asks the vendor's tools after the kernel's own files, so most facts are there without them. A tool that
-  hangs until its deadline often waits for a driver that no longer answers; one that fails may be of another release
-  than the driver, or not allowed to open the device. One that only gave no answer in time is no finding, unless
+  hangs until its deadline often waits for a driver that no longer answers; one that fails may be a different release
+  than the driver, or not allowed to open the device. A tool that only gave no answer in time is not a finding, unless
   several hang or the kernel log shows a stuck driver: on a busy machine tools are slow.
 
 Fix
@@ -83,5 +83,5 @@ def _finding(failure: ToolFailure) -> Finding:
     by_hand = "Run it by hand" if command else "Ask the same by hand, once you know what that command does"
     fix = Fix(f"{by_hand}; if it hangs, look for GPU resets in the kernel log first", command, "safe")
     said = "hung" if hung else "failed"
-    message = f"`{shown}` {said} ({why}); the report does without it."
+    message = f"`{shown}` {said} ({why}); the report was made without it."
     return finding("warning" if hung and vendor else "info", message, evidence=evidence, fix=fix)

@@ -1,13 +1,13 @@
-"""Compiling an extension failed because the CUDA or ROCm toolkit is missing or of another version than torch's.
+"""Compiling an extension failed because the CUDA or ROCm toolkit is missing or a different version than torch's.
 
 Why
-  Wheels bring the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
+  Wheels include the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
   hipcc from a toolkit in CUDA_HOME or ROCM_HOME, which must be of the major version that torch was built with; that
   torch itself runs proves nothing about it.
 
 Fix
   Install the toolkit of the version that torch names (without its driver) and point CUDA_HOME to it, or install a torch
-  built for the toolkit that is there, or take a ready-made wheel of the extension.
+  built for the toolkit that is there, or use a prebuilt wheel of the extension.
 
 References
   https://docs.pytorch.org/docs/stable/cpp_extension.html
@@ -42,9 +42,9 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             f"The CUDA toolkit that compiles extensions is {have}, and torch was built with {want}.",
             evidence=shown(differs),
             fix=Fix(
-                f"Bring both to one version: install the toolkit for {want} and set CUDA_HOME to it, or "
+                f"Make the versions match: install the toolkit for {want} and set CUDA_HOME to it, or "
                 f"reinstall torch "
-                f"in a build for {have}; a ready-made wheel of the extension avoids compiling",
+                f"in a build for {have}; a prebuilt wheel of the extension avoids compiling",
                 command=shell("export CUDA_HOME=/usr/local/cuda-{version:number}; nvcc --version", version=torch or ""),
                 verify='nvcc --version; python3 -c "import torch; print(torch.version.cuda)"',
             ),
@@ -100,10 +100,10 @@ def _dropped(archs: tuple[Message, ...], level: str) -> Outcome:
     """A build that still names an architecture of long ago."""
     return error(
         f"The build asks for compute_{level}, which CUDA toolkits no longer compile for (CUDA 9 dropped Fermi, 12 "
-        "dropped Kepler): its list of architectures is older than the toolkit. This says nothing of the GPU.",
+        "dropped Kepler): its list of architectures is older than the toolkit. This says nothing about the GPU.",
         evidence=shown(archs),
         fix=Fix(
-            f"Take compute_{level} and sm_{level} out of the build (CMakeLists.txt, setup.py: -gencode, "
+            f"Remove compute_{level} and sm_{level} from the build (CMakeLists.txt, setup.py: -gencode, "
             "CUDA_NVCC_FLAGS, CMAKE_CUDA_ARCHITECTURES) and name the architecture of the GPU, such as 86; only for a "
             "GPU of that age install a toolkit of its time (8.0 for 2.x, 10.2 for 3.0, 11.8 for 3.5 and 3.7)",
             command="nvcc --version; nvidia-smi --query-gpu=compute_cap --format=csv",
@@ -121,8 +121,7 @@ def _cuda_compiler_on_amd(archs: tuple[Message, ...], level: str | None) -> Outc
         evidence=shown(archs),
         fix=Fix(
             "Uninstall every triton (pip uninstall triton pytorch-triton-rocm triton-rocm) and reinstall torch with "
-            "its "
-            "own one from a ROCm index; PyPI's triton belongs to CUDA",
+            "its own triton from a ROCm index; PyPI's triton belongs to CUDA",
             "python3 -m pip list | grep -iE 'torch|triton'",
             verify='python3 -c "import torch, triton; print(torch.version.hip, triton.__version__)"',
         ),
@@ -161,7 +160,7 @@ def _missing(machine: Machine, built: str | None) -> Outcome:
         fix=Fix(
             f"Install {package} of the version that torch was built with, without its driver, and set "
             f"{variable} to its "
-            "folder; or use a ready-made wheel of the extension"
+            "folder; or use a prebuilt wheel of the extension"
             + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is not a complete toolkit"),
             command=shell(
                 "export {variable:name}={folder}; {compiler:name} --version",

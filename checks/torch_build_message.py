@@ -1,4 +1,4 @@
-"""torch reports that its build has no GPU support here, or that it finds no fitting driver.
+"""torch reports that its build has no GPU support here, or that it finds no suitable driver.
 
 Why
   The messages of torch do not say which of three things is wrong: the build is CPU-only ("Torch not compiled with CUDA
@@ -7,7 +7,7 @@ Why
 
 Fix
   Install the build of the GPU's vendor from its own wheel index, in the same environment, together with torchvision and
-  torchaudio. Where the driver is too old, update it or choose the wheel of an older CUDA release.
+  torchaudio. If the driver is too old, update it or choose the wheel of an older CUDA release.
 
 References
   https://pytorch.org/get-started/locally/
@@ -63,7 +63,7 @@ def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Findi
         evidence=shown(messages),
         fix=Fix(
             "Uninstall this torch and install the ROCm build if the GPU is supported by ROCm, else the CPU build "
-            f"(--index-url {wheel_url('cpu')}); a plain pip install takes the CUDA build",
+            f"(--index-url {wheel_url('cpu')}); a plain pip install gets the CUDA build",
             fix.command,
             fix.safety,
             verify=fix.verify,
@@ -88,7 +88,7 @@ def _no_gpu_support(machine: Machine, messages: tuple[Message, ...]) -> Finding:
         evidence=shown(messages),
         fix=Fix(
             f"Install the {wanted} build of torch from its own wheel index in this environment, with torchvision and "
-            "torchaudio from the same index; a later pip install without the index can bring the CPU build back",
+            "torchaudio from the same index; a later pip install without the index can install the CPU build again",
             fix.command,
             fix.safety,
             verify=fix.verify,

@@ -1,12 +1,12 @@
-"""A package that training imports is there more than once, or a local file hides it.
+"""A package that training imports is installed more than once, or a local file hides it.
 
 Why
   Python takes the first one on its path. A torch in `~/.local` hides the one of the environment that was just
-  installed; a folder `torch` beside the script hides both; of two packages that bring the same module (triton,
+  installed; a folder `torch` next to the script hides both; of two packages that contain the same module (triton,
   pytorch-triton-rocm) the last one installed overwrote files of the other.
 
 Fix
-  See which one is taken (`python3 -c "import torch; print(torch.__file__)"`), uninstall the others
+  See which one is used (`python3 -c "import torch; print(torch.__file__)"`), uninstall the others
   (`pip uninstall` once for each), and rename local files.
 
 References
@@ -48,10 +48,10 @@ def torch_duplicates(machine: Machine) -> Outcome:
         message = (
             f"{name} is installed more than once; the first one on the path is imported and hides the others."
             if twice
-            else f"A local file or folder hides the installed {name} from programs that are started beside it."
+            else f"A local file or folder hides the installed {name} from programs started in that folder."
         )
         fix = Fix(
-            "Uninstall the copies that are not meant" if twice else "Rename the local file or folder",
+            "Uninstall the copies that you do not want" if twice else "Rename the local file or folder",
             command=shell("python3 -m pip uninstall {package:package}", package=name) if twice and matters else "",
             safety="manual",
             verify=shell('python3 -c "import {module:name} as m; print(m.__file__)"', module=name.replace("-", "_")),
@@ -62,11 +62,11 @@ def torch_duplicates(machine: Machine) -> Outcome:
         shown = " and ".join(f"{name} {packages[name]}" for name in tritons)
         found.append(
             warning(
-                f"{shown} are both installed and bring the same module, triton: the later one overwrote the other.",
+                f"{shown} are both installed and contain the same module, triton: the later one overwrote the other.",
                 evidence=[cite(torch.packages, shown)],
                 about=About(packages=tuple(tritons)),
                 fix=Fix(
-                    "Uninstall all of them, then reinstall torch from its own index, which brings the right one",
+                    "Uninstall all of them, then reinstall torch from its own index, which has the right one",
                     command=shell("python3 -m pip uninstall -y {packages:package}", packages=tritons),
                     safety="manual",
                     verify='python3 -c "import triton; print(triton.__version__, triton.__file__)"',

@@ -6,7 +6,7 @@ Why
   a newer C or C++ library than the system has (GLIBC_2.28, GLIBCXX_3.4.30 "not found").
 
 Fix
-  Try without LD_LIBRARY_PATH first. Then reinstall torch in a fresh environment; on an old distribution take a
+  Try without LD_LIBRARY_PATH first. Then reinstall torch in a fresh environment; on an old distribution use a
   container. Never replace the C library of a system by hand.
 
 References
@@ -69,7 +69,7 @@ def torch_import_fails(machine: Machine) -> Outcome:
             cause="missing-shared-library",
             explains=explains,
             fix=Fix(
-                f"{where} (ldconfig, LD_LIBRARY_PATH); a wheel that brings its own libraries needs reinstalling",
+                f"{where} (ldconfig, LD_LIBRARY_PATH); a wheel that includes its own libraries needs reinstalling",
                 command=shell("ldconfig -p | grep {library:library}", library=library.split(".so")[0]),
                 safety="safe",
                 verify=_FRESH,
@@ -81,7 +81,7 @@ def torch_import_fails(machine: Machine) -> Outcome:
         fix = reinstall(None)
         if loader is not None and loader.value:
             fix = Fix(
-                "Unset LD_LIBRARY_PATH: libraries of another release stand in front of the wheel's own",
+                "Unset LD_LIBRARY_PATH: libraries of another release are found before the wheel's own",
                 command="unset LD_LIBRARY_PATH",
                 unsets=("LD_LIBRARY_PATH",),
                 safety="safe",

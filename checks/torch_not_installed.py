@@ -6,7 +6,7 @@ Why
   `python3` on PATH) is then not the one of the job.
 
 Fix
-  Activate the job's environment, or name its interpreter: `rocdoctor --python PATH`. To install torch, take the command
+  Activate the job's environment, or name its interpreter: `rocdoctor --python PATH`. To install torch, use the command
   for this machine's GPU from the selector page; plain `pip install torch` gives the CUDA build on Linux.
 
 References

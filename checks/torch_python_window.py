@@ -2,7 +2,7 @@
 
 Why
   A torch wheel is built for one Python version. With an interpreter that is older or newer than the release knows, pip
-  takes another release, an old build or none at all, and sometimes a CPU-only one without a word.
+  takes another release, an old build or none at all, and sometimes silently a CPU-only one.
 
 Fix
   Make an environment with a Python version that the release lists, and install torch there.

@@ -1,9 +1,10 @@
-"""torch was built for another major release of ROCm than the one that is installed here.
+"""torch was built for a different major release of ROCm than the one that is installed here.
 
 Why
-  The wheels of pytorch.org bring their own ROCm libraries and need only the kernel driver: for them the system's ROCm
-  may be of any release. A torch that takes its libraries from the system (a distribution's or a self-built one) loads
-  whatever lies in /opt/rocm, and another major release has other library versions: it fails to import, or crashes.
+  The wheels of pytorch.org include their own ROCm libraries and need only the kernel driver: for them any release of
+  the system's ROCm will do. A torch that takes its libraries from the system (a distribution's or a self-built one)
+  loads whatever is in /opt/rocm, and another major release has other library versions: it fails to import, or
+  crashes.
 
 Fix
   Install the ROCm release that torch names (`torch.version.hip`), or a torch that is built for the installed one.
@@ -56,7 +57,7 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
     label = rocm_label(torch)
     # HIP follows the numbers of ROCm up to 7.x only.
     if label is None and any(major and major[0] > 7 for major in majors):
-        raise unknown("from ROCm 10.0 on HIP has numbers of its own", "undecided")
+        raise unknown("from ROCm 10.0 on, HIP has its own version numbers", "undecided")
     wanted = label or value_or(torch.hip, None) or ""
     if not numbers(wanted) or numbers(wanted)[:1] in majors:
         return None
@@ -66,7 +67,7 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
         "is installed.",
         evidence=[
             cite(torch.hip),
-            cite(torch.bundled_rocm, "brings no ROCm libraries"),
+            cite(torch.bundled_rocm, "includes no ROCm libraries"),
             *(cite(i.version) for i in installs),
         ],
         fix=Fix(

@@ -1,8 +1,8 @@
 """torch.cuda.is_available() is False after torch was installed from an index that gives another build.
 
 Why
-  pip takes the highest version of all indexes it is given: with --extra-index-url the CPU or CUDA build of PyPI can
-  win over the ROCm build, and without an index PyPI's CUDA build is taken. Where the named index has no wheel for
+  pip picks the highest version of all indexes it is given: with --extra-index-url the CPU or CUDA build of PyPI can
+  win over the ROCm build, and without an index pip installs PyPI's CUDA build. Where the named index has no wheel for
   the Python version, pip silently falls back to PyPI too.
 
 Fix
@@ -80,7 +80,8 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
     if own is None:  # an index that nobody knows of is no advice
         where = f"in an environment of another Python: no ROCm index that we know has wheels for {wheel}"
     return warning(
-        f"torch sees no GPU, and it was installed {how}: pip probably took the CPU or CUDA build, not a ROCm build.",
+        f"torch sees no GPU, and it was installed {how}: pip probably installed the CPU or CUDA build, not a ROCm "
+        f"build.",
         evidence=shown((*messages[:1], *installs)),
         fix=Fix(
             "Check torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "

@@ -6,7 +6,7 @@ Why
   neither reaches, the first kernel fails with "no kernel image is available for execution on the device".
 
 Fix
-  For a GPU newer than the build take a newer CUDA flavour (Blackwell needs cu128 or newer); for an old GPU take the
+  For a GPU newer than the build use a newer CUDA flavour (Blackwell needs cu128 or newer); for an old GPU use the
   last release that still had it.
 
 References

@@ -1,7 +1,7 @@
-"""torch is built for GPUs of another vendor than those in this machine.
+"""torch is built for GPUs of a different vendor than those in this machine.
 
 Why
-  A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD GPUs only. `pip install torch` takes the CUDA build from
+  A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD GPUs only. `pip install torch` gets the CUDA build from
   PyPI on every Linux machine. With the other vendor's GPU it finds no driver and no device; no driver update helps.
 
 Fix
@@ -74,7 +74,7 @@ def torch_wrong_vendor_build(machine: Machine) -> Outcome:
     fix = right_build(machine, first)
     if not wanted:
         return info(
-            f"{text} It is an integrated GPU, so training on the CPU may be meant.", evidence=evidence, fix=_MEANT
+            f"{text} It is an integrated GPU, so training on the CPU may be intended.", evidence=evidence, fix=_MEANT
         )
     if sure and machine.gpus_complete:
         return error(text, evidence=evidence, fix=fix, explains=explains)

@@ -1,7 +1,7 @@
 """rocdoctor does not judge GPUs of this vendor.
 
 Why
-  rocdoctor knows the compute stacks of AMD (ROCm) and NVIDIA (CUDA). A discrete GPU of Intel or of another vendor is
+  rocdoctor knows the compute stacks of AMD (ROCm) and NVIDIA (CUDA). A discrete GPU of Intel or from another vendor is
   listed with its facts, but its driver, its compute runtime and its torch build are not judged. It is not missing and
   not broken.
 
@@ -25,12 +25,12 @@ def unsupported_vendor_gpu(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor in MODULES:
         return None
     if is_integrated(gpu):
-        return not_applicable("an integrated GPU of another vendor shows pictures and is not asked to train")
+        return not_applicable("an integrated GPU of another vendor drives the display and is not used for training")
     known(gpu.pci_id)
-    name = "Intel" if gpu.vendor == "intel" else "another vendor than AMD and NVIDIA"
+    name = "Intel" if gpu.vendor == "intel" else "a vendor other than AMD and NVIDIA"
     text = "Train on it with the xpu build of torch" if gpu.vendor == "intel" else "Follow the guide of its vendor"
     return info(
-        f"This GPU is of {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",
+        f"This GPU is from {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",
         evidence=[cite(gpu.pci_id), cite(gpu.driver)],
         fix=Fix(text, safety="safe"),
     )

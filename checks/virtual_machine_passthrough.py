@@ -27,11 +27,11 @@ def virtual_machine_passthrough(machine: Machine) -> Outcome:
         return None
     return info(
         f"This is a virtual machine ({hypervisor}): PCIe links and NUMA nodes are those of the hypervisor, and "
-        "faults of "
-        "the hardware show on its host.",
+        "hardware "
+        "faults show on the host.",
         evidence=[cite(machine.container.virtual_machine)],
         fix=Fix(
-            "Where a fault of the hardware is suspected, ask who runs the host for its kernel log and PCIe links",
+            "If a fault of the hardware is suspected, ask who runs the host for its kernel log and PCIe links",
             safety="manual",
         ),
     )

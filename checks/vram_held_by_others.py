@@ -6,8 +6,8 @@ Why
   then ends with "out of memory" although the card is big enough. A few hundred MB of a desktop session are healthy.
 
 Fix
-  Find the holder and end it if it is yours: `sudo fuser -v /dev/kfd /dev/dri/renderD*` or `sudo fuser -v
-  /dev/nvidia*`. Another container shows only on the host. If nobody holds it, reset the GPU.
+  Find the process that uses it, and end it if it is yours: `sudo fuser -v /dev/kfd /dev/dri/renderD*` or `sudo fuser -v
+  /dev/nvidia*`. Another container shows only on the host. If no process uses it, reset the GPU.
 
 References
   https://rocm.docs.amd.com/projects/amdsmi/en/latest/how-to/amdsmi-cli-tool.html (amd-smi process)

@@ -1,8 +1,8 @@
 """A reset wiped the memory of the GPUs.
 
 Why
-  After a full reset (mode 1, BACO) the content of video memory is gone. Jobs that had data there cannot go on, also
-  those of other users on the same GPU; desktops may show garbage until they are restarted.
+  After a full reset (mode 1, BACO) the content of video memory is gone. Jobs that had data there cannot continue,
+  including those of other users on the same GPU; desktops may show garbage until they are restarted.
 
 Fix
   Start the jobs again from their last checkpoint, and treat the cause of the reset.

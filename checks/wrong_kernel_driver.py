@@ -1,8 +1,9 @@
-"""A GPU is held by a driver with which nothing can compute on it.
+"""A GPU is bound to a driver that cannot be used for computing.
 
 Why
   radeon is the older display driver of AMD cards and has no compute part; nouveau is the open display driver of NVIDIA
-  cards, with which CUDA does not work; vfio-pci and its like keep the card for a virtual machine. Each is fine for its
+
+   cards, which does not support CUDA; vfio-pci and its like keep the card for a virtual machine. Each is fine for its
   purpose, and torch on this system sees no GPU.
 
 Fix
@@ -62,7 +63,7 @@ def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
             effective="reboot",
             verify="nvidia-smi",
         )
-        message = f"This GPU is driven by {driver}, with which CUDA does not work: only nvidia can compute on it."
+        message = f"This GPU uses the driver {driver}, which does not support CUDA; it needs the nvidia driver."
         # The torch that pip installs by default is built for CUDA, so it shows no wish by itself.
         runs = wheels_have(gpu)
         severity: Severity = "info" if not wanted or runs is False else "error" if runs else "warning"
@@ -72,9 +73,9 @@ def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
 
 def _radeon(gpu: Gpu, evidence: tuple[Evidence, ...], severity: Severity) -> Finding:
     chip = chip_of_device(value_or(gpu.pci_id, "0000").split(":")[-1])
-    message = "This GPU is driven by radeon, which has no compute part"
+    message = "This GPU uses the driver radeon, which has no compute part"
     if chip is None or not chip.kfd:
-        fix = Fix("Use another GPU for training, or train on the CPU; the display works as it is", safety="safe")
+        fix = Fix("Use another GPU for training, or train on the CPU; the display works without changes", safety="safe")
         name = f" ({chip.chip}, {chip.family.upper()})" if chip else ""
         what = "amdgpu would not change that" if chip else "amdgpu may not know it at all"
         return finding(
@@ -86,7 +87,7 @@ def _radeon(gpu: Gpu, evidence: tuple[Evidence, ...], severity: Severity) -> Fin
         )
     switch = "cik_support" if chip.family == "gcn2" else "si_support"
     fix = Fix(
-        "Hand the card to amdgpu with two words on the kernel command line and reboot",
+        "Switch the card to amdgpu with two parameters on the kernel command line, and reboot",
         command=shell("radeon.{switch}=0 amdgpu.{switch}=1", switch=switch),
         safety="reboots",
         effective="reboot",

@@ -1,4 +1,4 @@
-"""This is the Windows Subsystem for Linux, where the driver is that of Windows.
+"""This is the Windows Subsystem for Linux, which uses the Windows driver.
 
 Why
   In WSL the GPU is reached through /dev/dxg and the Windows driver. There is no amdgpu or nvidia kernel module, no
@@ -42,7 +42,7 @@ def wsl_limits(machine: Machine) -> Outcome:
         return warning(
             f"ROCm finds no GPU in WSL{where}: the set of GPU, Windows driver, Ubuntu release and ROCm is not "
             "supported "
-            "together, or the WSL packages of ROCm are missing.",
+            "together, or the WSL ROCm packages are missing.",
             evidence=[kind, quote(failure.question, failure.text or failure.why, failure.line)],
             fix=Fix(
                 f"Use a set that AMD lists for WSL ({_LIST}): Ubuntu release, ROCm with its WSL runtime, Windows "
@@ -68,7 +68,7 @@ def wsl_limits(machine: Machine) -> Outcome:
             explains=("kernel-module-not-loaded", "tool-failed"),
         )
     return info(
-        "This is WSL: the GPU driver is that of Windows; rocm-smi, amd-smi, /dev/kfd and PCI facts do not exist here.",
+        "This is WSL: the GPU uses the Windows driver; rocm-smi, amd-smi, /dev/kfd and PCI facts do not exist here.",
         evidence=[kind],
         fix=Fix(
             "Use rocminfo, nvidia-smi or torch to see the GPU; drivers and sensors are looked at in Windows",

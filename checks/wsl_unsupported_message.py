@@ -71,7 +71,7 @@ def wsl_unsupported_message(machine: Machine) -> Outcome:
     elif no_adapter:
         text = f"The ROCm runtime finds no GPU adapter in WSL ({pairing}): GPU, Windows driver or release do not fit."
     elif failed:
-        text = f"The ROCm runtime does not start in WSL ({pairing}): this pairing is probably not a supported one."
+        text = f"The ROCm runtime does not start in WSL ({pairing}): this combination is probably not supported."
     else:
         known = f" ({pairing})" if os_id or release else ""
         text = f"ROCm does not find the GPU in WSL{known}."
@@ -98,9 +98,12 @@ def _reasons(machine: Machine) -> list[str]:
     old = first_value(named, "gcn") or (f"RDNA{rdna}" if (rdna := first_value(named, "rdna")) in ("1", "2") else None)
     if outside:
         gpu = f"{gpu_words(outside)} ({value_or(outside[0].gfx, '')})"
-        found.append(f"{gpu} is not among the GPUs that are supported there ({_LISTED_CARDS}): native Linux is left.")
+        found.append(
+            f"{gpu} is not among the GPUs that are supported there ({_LISTED_CARDS}): native Linux is the "
+            f"remaining option."
+        )
     elif old and not training_gfx(machine):
-        found.append(f"{old} is not supported there ({_LISTED_CARDS} are): native Linux is left.")
+        found.append(f"{old} is not supported there ({_LISTED_CARDS} are): native Linux is the remaining option.")
     if said(machine, "names-windows-10"):
         found.append("It needs Windows 11, and this is Windows 10.")
     version = value_or(machine.os.version_id, "")

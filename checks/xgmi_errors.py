@@ -2,7 +2,7 @@
 
 Why
   Links repeat a transfer that failed, so a few corrected errors cost nothing. Many of them, or errors of the link's
-  physical layer (PCS), mean a bad connection between two modules or a module that fails: collectives become slow,
+  physical layer (PCS), mean a bad connection between two modules or a failing module: collectives become slow,
   hang, or end in a reset of the whole hive. The GPU that reports is one end of the link; the other end may be the
   bad one.
 

@@ -1,4 +1,4 @@
-"""Some GPUs lack XGMI links that their equals in this machine have.
+"""Some GPUs lack XGMI links that identical GPUs in this machine have.
 
 Why
   GPUs of one hive reach each other over XGMI, many times faster than over PCIe. If one pair has no XGMI link, rings
@@ -7,8 +7,8 @@ Why
   a design, not a fault, and so are modules of two dies, whose links are unequal.
 
 Fix
-  Power the machine off and on once (a reboot is not enough) and look again. On cards check the bridge; on modules the
-  vendor has to look. Until then leave the GPUs concerned out of jobs.
+  Power the machine off and on once (a reboot is not enough) and look again. On cards check the bridge; with modules
+  the vendor has to check. Until then keep the affected GPUs out of jobs.
 
 References
   Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c; drivers/gpu/drm/amd/amdkfd/kfd_crat.c (kfd_fill_gpu_xgmi_link_to_gpu)
@@ -111,7 +111,7 @@ def _unequal(machine: Machine, groups: list[list[Gpu]]) -> Outcome:
         alone = all(counts[gpu.index] == 0 for gpu in fewer)
         harm = on_module(fewer[0]) or not alone  # cards without a bridge may be meant to be so
         shown = "; ".join(f"{gpu.label} has {counts[gpu.index]}" for gpu in fewer[:4])
-        part = f"{len(fewer)} of {len(group)} equal GPUs"
+        part = f"{len(fewer)} of {len(group)} identical GPUs"
         findings.append(
             finding(
                 "warning" if harm else "info",

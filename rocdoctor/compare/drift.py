@@ -181,7 +181,7 @@ def judged(machine: Machine, group: Group, fix: str, more: Sequence[Finding] = (
     if expected is None:
         return NO_PROFILE
     if foreign(machine, expected) is not None:
-        return NotApplicable("the profile is of another machine")
+        return NotApplicable("the profile is from another machine")
     found = compare(machine, expected, group)
     findings = [*more, *(_finding(one, fix) for one in found.changes)]
     if findings:

@@ -39,7 +39,7 @@ class _Expected:
         if trait is None:
             self._problem(one, f"'{key[:60]}' is nothing that a profile says there")
         elif key in into:
-            self._problem(one, f"'{key}' stands there twice; the first one counts")
+            self._problem(one, f"'{key}' appears twice; the first one counts")
         elif not one.text.strip():
             self._problem(one, f"'{key}' has no value")
         elif trait.kind in ("near", "number") and number(one.text) is None:

@@ -52,7 +52,7 @@ def gate(path: str, now: float, most_age_s: float, root: str = "/") -> GateAnswe
         return GateAnswer(True, why, False)
     boot = boot_of(root)
     if boot is None or data.get("boot") != boot:
-        return GateAnswer(True, "the last record is of another boot", False)
+        return GateAnswer(True, "the last record is from another boot", False)
     if gone := _gone(data, root):
         return GateAnswer(False, f"GPU {gone} was there when this node was recorded in this boot and is gone")
     age = now - _number(data.get("taken_at"))

@@ -256,9 +256,9 @@ exit 0
 """
 
 _NFD_CONF = f"""\
-# Written by rocdoctor: after each record, the label of this node. It stands in
-# /etc/systemd/system/rocdoctor-record.service.d/, beside the files of `rocdoctor fleet emit systemd`, and the script at
-# the path below, executable.
+# Written by rocdoctor: after each record, the label of this node. It belongs in
+# /etc/systemd/system/rocdoctor-record.service.d/, alongside the files of `rocdoctor fleet emit systemd`. The script
+# belongs at the path below and must be executable.
 [Service]
 ExecStartPost=-{_NFD_PLACE}/rocdoctor-nfd.sh
 """

@@ -40,7 +40,7 @@ def dashboard() -> str:
         ),
         _panel(
             "table",
-            "Nodes with something to tell: rocdoctor fleet why STORE NODE",
+            "Nodes with findings: rocdoctor fleet why STORE NODE",
             (0, _STAT_HEIGHT + 9, _WIDE, 12),
             [_query("rocdoctor_node_verdict", table=True)],
             options={"showHeader": True, "cellHeight": "sm", "sortBy": [{"displayName": "proposal", "desc": False}]},
@@ -73,7 +73,8 @@ def _whole(panels: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "uid": "rocdoctor-fleet",
         "title": "rocdoctor fleet",
-        "description": "Which nodes to take out, and why: what rocdoctor fleet metrics writes, by Prometheus.",
+        "description": "Which nodes to take out of service, and why: what rocdoctor fleet metrics writes, by "
+        "Prometheus.",
         "tags": ["rocdoctor"],
         "timezone": "browser",
         "editable": True,

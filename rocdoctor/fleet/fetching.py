@@ -236,8 +236,8 @@ _SITE_MORE = """\
 #   ansible-playbook -i HOSTS -f 64 -T 10 rocdoctor-record.yml; rocdoctor fleet tick STORE RECORDS
 #
 # The folder RECORDS (rocdoctor_records below) must exist. Nodes need rocdoctor, but no Python of Ansible's. A node that
-# fails or hangs brings no record and holds up no other. With become, a node also records its kernel log where only root
-# may read it. `rocdoctor fleet run --on ansible` does the same in one step.
+# fails or hangs leaves no record and does not delay the others. With become, a node also
+# records its kernel log where only root can read it. `rocdoctor fleet run --on ansible` does the same in one step.
 """
 _SITE_FIRST = """\
   vars:

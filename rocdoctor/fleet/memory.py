@@ -203,11 +203,11 @@ def from_state(data: dict[str, Any]) -> NodeMemory:
     figures = {name: [FigureLook(**one) for one in looks] for name, looks in data.get("figures", {}).items()}
     found = NodeMemory(**{**data, "trails": trails, "figures": figures})
     if not fits(found) or not all(map(_tells, found.different)):
-        raise TypeError("a field is of another kind")
+        raise TypeError("a field is from another kind")
     times = [one[0] for one in found.net if one]
     usual = [one.usual for looks in found.figures.values() for one in looks]
     if {*map(len, found.net)} - {2} or {*map(len, usual)} - {4} or {*map(type, times)} - {int}:
-        raise TypeError("a field is of another kind")
+        raise TypeError("a field is from another kind")
     return found
 
 

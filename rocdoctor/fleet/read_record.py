@@ -46,7 +46,7 @@ class RecordReader:
         try:
             return self._record(data, node)
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:  # 10**400 is no float
-            raise RecordError(f"a field is missing or of another kind: {one_line(str(error))[:80]}") from None
+            raise RecordError(f"a field is missing or from another kind: {one_line(str(error))[:80]}") from None
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
         found = self._shared.get(key)
@@ -117,7 +117,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise RecordError("a text is of another kind")
+        raise RecordError("a text is from another kind")
     if len(value) > _MOST_SIGNS:
         value = value[:_MOST_SIGNS]
     return value if value.isascii() and value.isprintable() else one_line(value)
@@ -183,5 +183,5 @@ def tagged(line: str) -> tuple[str, str]:
     """(node, text) of a line as engines write it (``gpu0012: {...}``); raises RecordError."""
     found = _TAGGED.match(line[:300])
     if found is None:
-        raise RecordError("no name of a node stands before the record")
+        raise RecordError("there is no node name before the record")
     return found[1], line[found.end() :]

@@ -49,7 +49,7 @@ def site_files(target: SiteTarget, places: SitePlaces) -> Sequence[File]:
     if not _PLAIN_PATH.fullmatch(places.program):
         raise SiteError(f"{places.program!r} is not an absolute path of plain letters")
     if not places.records.startswith("/") or not fits(places.records, "path"):
-        raise SiteError(f"{places.records!r} is not an absolute path that can stand in a script")
+        raise SiteError(f"{places.records!r} is not an absolute path that can be used in a script")
     if target == "slurm":
         return _slurm(places)
     if target in ("nhc", "npd"):
@@ -174,7 +174,7 @@ exit 0
 
 _NHC_CONF = f"""\
 # Written by rocdoctor: a line for nhc.conf. NHC drains outside all bounds of `rocdoctor fleet apply`, and takes the
-# node back at the first good run: certain faults alone count here.
+# node back at the first good run: only certain faults count here.
  * || check_cmd_output -t 10 -r 0 -M '%L' -m '!/^closed/' {_NHC_PLACE}/rocdoctor-nhc.sh
 """
 

@@ -96,7 +96,7 @@ def failing(diagnosis: Diagnosis, addresses: Collection[str | None] | None = Non
         it = "it" if alone else "them"
         way = f" First: {one_line(fix.text).rstrip('.')}" if fix is not None else f" First fix {it}"
         left = "" if len(those) == every else f", or leave {it} out"
-        unfit = "is not fit for a job as it is" if alone else "are not fit for a job as they are"
+        unfit = "cannot run a job in its present state" if alone else "cannot run a job in their present state"
         short = f"{where} {unfit}"
         full = f"{short} ({check}): {one_line(message).rstrip('.')}.{way}{left}."
         found.append(Unfit(tuple(one.gpu.index for one in those), short, full))

@@ -51,7 +51,9 @@ def topic_of(machine: Machine, gap: Unknown) -> Topic | None:
 
 # What tells more of a cause than the general questions do: command, why.
 _LIST = NextStep("python -m pip list", "the versions of every package of this interpreter")
-_NETWORK = NextStep("ip -br addr; getent hosts $(hostname)", "the network interfaces, and what the own name means here")
+_NETWORK = NextStep(
+    "ip -br addr; getent hosts $(hostname)", "the network interfaces, and what this machine's own name resolves to"
+)
 _NCCL = NextStep(
     "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "run it again: what each rank says about it"
 )
@@ -70,11 +72,13 @@ _OF_CAUSE: dict[str, tuple[NextStep, ...]] = {
         NextStep("nvcc --version; echo $CUDA_HOME", "the compiler that builds extensions"),
         _LIST,
     ),
-    "out-of-memory": (NextStep("nvidia-smi || rocm-smi --showpids --showmeminfo vram", "who holds GPU memory"),),
+    "out-of-memory": (
+        NextStep("nvidia-smi || rocm-smi --showpids --showmeminfo vram", "which process uses GPU memory"),
+    ),
     "container-device-access": (
         NextStep("ls -ln /dev/kfd /dev/dri; id", "the device nodes and the groups, asked inside the container"),
     ),
-    "device-permission": (NextStep("ls -l /dev/kfd /dev/dri; id", "who may open the devices"),),
+    "device-permission": (NextStep("ls -l /dev/kfd /dev/dri; id", "who can open the devices"),),
     "dkms-kernel-mismatch": (NextStep("dkms status; uname -r", "which modules were built for which kernel"),),
 }
 # Of these causes neither the list of devices nor the kernel log tells anything.

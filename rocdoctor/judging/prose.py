@@ -18,7 +18,7 @@ from rocdoctor.model.of_same import of_same
 
 _MESSAGES = "text"  # the question that holds the messages of programs
 _PRINTED = "torch-sees-no-gpu"  # what a program answered, told in the words of the sentence
-_WHY = "said in words alone, and not of trouble of the machine"
+_WHY = "said only in words, and not about a problem of the machine"
 
 
 def weighed(machine: Machine, verdict: Verdict) -> Verdict:

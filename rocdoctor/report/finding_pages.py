@@ -55,14 +55,14 @@ _FLEET: Mapping[str, _Page] = {
     ),
     classes.SPELLS: (
         "A lemon: a node had eight separate spells of trouble within seven days.",
-        "Each spell alone was too short to act on. Flapping nodes cost more jobs than nodes that fail for good.",
+        "Each spell alone was too short to act on. Flapping nodes cost more jobs than nodes that fail permanently.",
         "Take it out of service for a longer test. rocdoctor fleet why STORE NODE lists what was seen.",
     ),
     classes.SILENT: (
         "There is no usable record of a node: none came, it was damaged or too old, or its clock is wrong.",
-        "Not known is neither good nor bad: it drains nothing and brings nothing back. The finding says why.",
+        "Not known is neither good nor bad: it never drains a node or returns one to service. The finding says why.",
         "Check that the node is up and that rocdoctor record runs there. For a wrong clock, see chronyc tracking. If "
-        "the node is gone for good, run rocdoctor fleet forget STORE NODE.",
+        "the node is gone permanently, run rocdoctor fleet forget STORE NODE.",
     ),
     classes.UNANSWERED: (
         "A query on a node got no answer in time, so part of its record is missing.",
@@ -117,7 +117,7 @@ _PROBES: Mapping[str, tuple[str, str]] = {
         "Start the same command on all nodes, with the same --rdzv, --nnodes and key.",
     ),
     "port": (
-        "The port of --rdzv cannot be used: another program holds it, or this user may not open it.",
+        "The port of --rdzv cannot be used: another program holds it, or this user is not allowed to open it.",
         "Choose another port, the same on all nodes.",
     ),
     "reach": (
@@ -182,7 +182,7 @@ def _of_cause(name: str) -> str:
     if entry is not None:
         return _page(f"Root cause: {entry.title}.", Why=entry.meaning, Fix=entry.remedy)
     title = finer_title(name)
-    return _page(f"Root cause: {title}.", Why="A finding names it beside a wider cause.") if title else ""
+    return _page(f"Root cause: {title}.", Why="A finding names it in addition to a wider cause.") if title else ""
 
 
 def finding_names() -> list[str]:

@@ -123,7 +123,7 @@ def _written(output: str | None, data: bytes, ending: str) -> Path:
                 write_new(path, data, folder=folder)
         except FileExistsError:
             if chosen:
-                raise UsageError(f"{spelled(str(path))}: exists already; bundles are never overwritten") from None
+                raise UsageError(f"{spelled(str(path))}: already exists; bundles are never overwritten") from None
         except OSError as error:
             raise UsageError(f"{spelled(str(path))}: {error.strerror or error}") from None
         else:

@@ -53,7 +53,7 @@ def checked(targets: Sequence[str]) -> list[str]:
             raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
     if "accelerate" in named and "deepspeed" in named:
         raise UsageError(
-            "accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
+            "accelerate writes the ds_config.json that goes with it (its script makes the optimizer); "
             "leave deepspeed out, and --framework deepspeed asks for it"
         )
     return named

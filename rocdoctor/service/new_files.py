@@ -62,7 +62,7 @@ def _write(path: Path, text: str, executable: bool, force: bool, folder: int | N
         raise UsageError(f"{spelled(str(path))}: {error.strerror or error}") from None
 
 
-_EXISTS = "{}: exists already (--force writes it again)"
+_EXISTS = "{}: exists already (--force overwrites it)"
 
 
 def _name(one: File) -> str:

@@ -13,7 +13,7 @@ def record_folder() -> str:
         return "/run/rocdoctor"
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         return os.path.join(runtime, "rocdoctor")
-    raise UsageError("no folder of this session's own; say where the record lies (record --out DIR, gate --record DIR)")
+    raise UsageError("no folder of this session's own; say where the record is (record --out DIR, gate --record DIR)")
 
 
 def node_name(given: str | None = None) -> str:

@@ -68,9 +68,9 @@ def site_of(options: PlanOptions) -> Site:
     nodes = nodes_of(options.nodes)
     if options.gpus is not None:
         if options.source is not None:
-            raise UsageError("--gpus describes a fleet; it does not go with --from")
+            raise UsageError("--gpus describes a fleet; it cannot be used with --from")
         if options.measure:
-            raise UsageError("--measure measures this machine; it does not go with --gpus")
+            raise UsageError("--measure measures this machine; it cannot be used with --gpus")
         if options.ram is not None and not 0 < options.ram <= 1_000_000:
             raise UsageError(f"--ram must be between 1 and 1000000 GiB, not {options.ram:g}")
         return Site(described(options.gpus, nodes, options.ram))
@@ -116,7 +116,7 @@ def _measuring(options: PlanOptions) -> str:
     if not options.measure:
         return ""
     if options.source is not None:
-        raise UsageError("--measure measures this machine; it does not go with --from")
+        raise UsageError("--measure measures this machine; it cannot be used with --from")
     from rocdoctor.train.smoke.run.request import Request
 
     return Request(figures=True, no_modes=True).question()
@@ -125,7 +125,7 @@ def _measuring(options: PlanOptions) -> str:
 def workload_of(options: PlanOptions, model: str) -> Workload:
     """The workload that the options name, with the model of that name."""
     if options.lora_rank is not None and options.method not in ("lora", "qlora"):
-        raise UsageError("--lora-rank is the rank of adapters; it goes with --method lora or qlora")
+        raise UsageError("--lora-rank is the rank of adapters; use it with --method lora or qlora")
     try:
         return read_workload(
             model_field(model),

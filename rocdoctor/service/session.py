@@ -25,7 +25,7 @@ def open_host(options: EvidenceOptions, far: bool = False) -> Host:
     """The host that the options name; ``far``: this machine is asked by another process."""
     pid = options.pid
     if options.source is not None and pid is not None:
-        raise UsageError("--pid names a process of this machine; it does not go with --from")
+        raise UsageError("--pid names a process of this machine; it cannot be used with --from")
     if options.source is not None:
         from rocdoctor.service.evidence import open_evidence
 

@@ -39,7 +39,7 @@ def load_spec(name: str) -> Any:
     path = Path(name).parent / config
     beside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(Path(name).parent))
     if Path(config).is_absolute() or ".." in Path(config).parts or not beside:
-        raise UsageError(f"{name}: its model's '{config[:200]}' lies elsewhere: put a copy of that file beside it")
+        raise UsageError(f"{name}: its model's '{config[:200]}' is elsewhere: put a copy of that file next to it")
     read = _read(str(path), read_regular(path, _MOST_BYTES).decode("utf-8", errors="replace"))
     if not isinstance(read, Mapping):
         raise UsageError(f"{config}: no configuration of a model")

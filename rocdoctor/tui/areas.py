@@ -23,15 +23,15 @@ class Area:
 
 AREAS = (
     Area("overview", "Overview", "Overview", "the machine, and what to do first"),
-    Area("findings", "Findings", "Findings", "what is wrong, why we say so, and the way out"),
+    Area("findings", "Findings", "Findings", "what is wrong, the evidence, and the fix"),
     Area("topology", "Topology", "Topo", "NUMA nodes, PCIe tree, links between GPUs"),
     Area("thermals", "Thermals", "Thermals", "temperatures, power, clocks and use, live"),
-    Area("smoke", "Smoke", "Smoke", "prove that distributed training computes right"),
+    Area("smoke", "Smoke", "Smoke", "prove that distributed training computes correctly"),
     Area("recommend", "Plan", "Plan", "a training configuration for this machine"),
     Area("setup", "Setup", "Setup", "steps from here to a machine that trains"),
     Area("bundle", "Bundle", "Bundle", "record the evidence in a file that is safe to post"),
     Area("paste", "Paste", "Paste", "diagnose a bug report or a log"),
-    Area("compare", "Compare", "Diff", "what differs from another machine, or from a look before"),
+    Area("compare", "Compare", "Diff", "what differs from another machine, or from earlier"),
 )
 # The keys of the screens, in their order: digits, and function keys for those that may come yet.
 KEYS = (*"1234567890", "f2", "f3", "f4")

@@ -99,7 +99,7 @@ def _findings(before: Diagnosis, now: Diagnosis, looks: TwoLooks) -> Iterator[tu
         if (check, subject) in new or finding.undecided:  # what a symptom leaves open gives way to what is surer
             continue
         if judged(check, subject) and not _other_log(finding, looks):
-            yield subject, ("gone", f"{check} is not found any more", None)
+            yield subject, ("gone", f"{check} is no longer found", None)
         else:
             yield subject, ("known", f"{check} is unknown now", None)
 
@@ -153,7 +153,7 @@ def _where(subjects: Sequence[Subject]) -> str:
 
 def _values(looks: TwoLooks) -> Iterator[tuple[Subject, _Said]]:
     for gpu, words in (
-        *((one, "is not there any more") for one in looks.gone),
+        *((one, "is no longer there") for one in looks.gone),
         *((one, "is new") for one in looks.new),
     ):
         place = value_or(gpu.bdf, "") or gpu.label

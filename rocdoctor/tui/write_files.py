@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rocdoctor.train.emit.files import File
 
 FOLDER = "rocdoctor-plan"
-_NOTE = "A folder; it is made where it is missing. Files that exist are written over only after another question."
+_NOTE = "A folder; it is made where it is missing. Files that exist are overwritten only after another question."
 _FILE_NOTE = "Give a new file or a folder. Only you can read it; "
 _Result = tuple[list[Path], list[Path]]
 """Files that stand there already, and those that were written."""
@@ -68,7 +68,7 @@ def ask_and_store(app: App[Any], title: str, new: NewFile) -> None:
     def write(force: bool, path: str) -> None:
         _do(app, lambda task: _stored(path, new, force), lambda: write(True, path), lambda words: None, new.then)
 
-    rest = "one that exists is written over only after another question." if new.over else "nothing is overwritten."
+    rest = "one that exists is overwritten only after another question." if new.over else "nothing is overwritten."
     app.push_screen(Ask(f"{title}: file", new.name, _FILE_NOTE + rest, "Write"), answered)
 
 
@@ -81,7 +81,7 @@ def _stored(path: str, new: NewFile, force: bool) -> _Result:
     if not force and os.path.lexists(file):
         if new.over:
             return [file], []
-        raise UsageError(f"{file}: exists already; give another name")
+        raise UsageError(f"{file}: already exists; give another name")
     write_new(file, new.text(), new.executable, force)
     return [], [file]
 
@@ -100,8 +100,8 @@ def _do(
         if there:
             names = "\n".join(f"  {one_line(str(path))}" for path in there)
             those = "These files exist" if len(there) > 1 else "This file exists"
-            question = f"{those} already:\n{names}\nWrite over {'them' if len(there) > 1 else 'it'}?"
-            app.push_screen(Confirm("write over files", question, "Write over"), lambda yes: over() if yes else None)
+            question = f"{those} already:\n{names}\nOverwrite {'them' if len(there) > 1 else 'it'}?"
+            app.push_screen(Confirm("overwrite files", question, "Write over"), lambda yes: over() if yes else None)
             return
         words = "Written: " + ", ".join(one_line(str(path)) for path in written)
         say(words)

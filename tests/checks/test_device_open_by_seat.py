@@ -28,8 +28,7 @@ def test_access_by_the_seat_alone_is_a_note_that_names_group_and_seat() -> None:
     assert verdict.finding is not None and verdict.finding.fix is not None
     assert (verdict.finding.severity, verdict.finding.cause) == ("info", "device-permission")
     assert (
-        "/dev/kfd and /dev/dri/renderD128 through a login at the machine itself alone (seat0)"
-        in verdict.finding.message
+        "/dev/kfd and /dev/dri/renderD128 only through a login at the machine itself (seat0)" in verdict.finding.message
     )
     assert verdict.finding.fix.command == "sudo usermod -aG render $USER"
     assert len(verdict.finding.fix.changes) == 1

@@ -23,7 +23,7 @@ def test_a_module_outside_the_hive_is_a_warning() -> None:
     (verdict,) = _on(*_gpus("a", "a", "a", None))
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
-    assert "1 of 4 equal GPUs are outside the full XGMI hive (hives: 1 of 3): gpu 3" in verdict.finding.message
+    assert "1 of 4 identical GPUs are outside the full XGMI hive (hives: 1 of 3): gpu 3" in verdict.finding.message
     assert severities(_on(*_gpus("a", "a", "a", "b"))) == ["warning"]
 
 

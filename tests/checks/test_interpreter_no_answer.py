@@ -23,8 +23,8 @@ def asked(status: str, text: str = _ASKED, **more: object) -> TorchBuild:
     ("torch", "words"),
     [
         (asked("timeout", note="5s"), f"{PATH} hung: it gave no answer within 5s"),
-        (asked("denied"), f"{PATH} may not be started"),
-        (asked("ok"), f"{PATH} ended without telling anything about itself"),
+        (asked("denied"), f"{PATH} cannot be started"),
+        (asked("ok"), f"{PATH} ended without any answer"),
         (asked("ok", truncated=True), f"{PATH} printed without end"),
     ],
     ids=["timeout", "denied", "silent", "flood"],

@@ -31,7 +31,7 @@ def test_equal_gpus_in_unlike_modes_are_named_and_may_be_meant_so() -> None:
     verdicts = judge(NAME, machine(*gpus))
     assert severities(verdicts) == ["info"]
     assert verdicts[0].finding is not None
-    assert "2 equal GPUs" in verdicts[0].finding.message
+    assert "2 identical GPUs" in verdicts[0].finding.message
 
 
 def test_unlike_gpus_and_unread_modes_are_no_contrast() -> None:

@@ -55,6 +55,6 @@ def test_other_libraries_have_other_variables() -> None:
 
 def test_a_refused_connection_leaves_two_causes() -> None:
     found = finding_of(CHECK, "NCCL WARN socketStartConnect: Connect to 10.0.0.3<43211> failed : Connection refused")
-    assert found is not None and found.confidence == "possible" and "has ended before" in found.message
+    assert found is not None and found.confidence == "possible" and "ended earlier" in found.message
     found = finding_of(CHECK, "NCCL WARN socketStartConnect: Connect to 10.0.0.3<43211> failed : No route to host")
-    assert found is not None and found.confidence == "likely" and "has ended before" not in found.message
+    assert found is not None and found.confidence == "likely" and "ended earlier" not in found.message

@@ -21,7 +21,7 @@ def test_alone_it_warns_that_the_scheduler_did_not_obey() -> None:
     (verdict,) = judge(NAME, of(stuck(), event("kfd-evict-restore-failed", time_s=501.0, action="restore")))
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
-    assert "did not obey" in verdict.finding.message
+    assert "did not respond" in verdict.finding.message
     assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert len(verdict.finding.evidence) == 2
 
@@ -52,4 +52,4 @@ def test_the_consequence_warns_and_a_reset_of_another_day_is_no_origin() -> None
     assert severities(judge(NAME, of(stuck(), event("gpu-ring-timeout", time_s=450.0)))) == ["warning"]
     (verdict,) = judge(NAME, of(stuck(), event("gpu-reset-begin", time_s=90_000.0)))
     assert verdict.finding is not None
-    assert "did not obey" in verdict.finding.message
+    assert "did not respond" in verdict.finding.message

@@ -28,7 +28,7 @@ def test_a_gpu_that_was_never_listed_or_is_no_longer_is_only_worth_knowing() -> 
     (verdict,) = judge(NAME, machine(amd_gpu(gfx="gfx906"), rocm=rocm("6.2.0")))
     assert verdict.finding is not None
     assert verdict.finding.severity == "info"
-    assert "at its end" in verdict.finding.message
+    assert "support is ending" in verdict.finding.message
 
 
 def test_unknown_and_not_applicable() -> None:

@@ -16,7 +16,7 @@ def test_vendor_tools_that_hang_are_a_warning_and_one_that_failed_a_note() -> No
     assert severities(verdicts) == ["warning", "info", "warning"]
     first, second = (verdict.finding for verdict in verdicts[:2])
     assert first is not None
-    assert first.message == "`rocm-smi --showtopo` hung (no answer within 5.0 s); the report does without it."
+    assert first.message == "`rocm-smi --showtopo` hung (no answer within 5.0 s); the report was made without it."
     assert second is not None
     assert second.evidence[0].value == "HSA_STATUS_ERROR"
 

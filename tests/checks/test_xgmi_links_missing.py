@@ -60,7 +60,7 @@ def test_direct_links_are_counted_where_no_hive_is_known() -> None:
     (verdict,) = _on(machine(*gpus, links=_direct(*clique[1:]), links_complete=True))
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
-    assert "2 of 4 equal GPUs have fewer XGMI links than the 3 of the others" in verdict.finding.message
+    assert "2 of 4 identical GPUs have fewer XGMI links than the 3 of the others" in verdict.finding.message
     ring = _direct((0, 1), (1, 2), (2, 3), (0, 3))
     assert states(_on(machine(*gpus, links=ring, links_complete=True))) == ["pass"]
     assert states(_on(machine(*gpus, links=_direct(*clique[1:])))) == ["unknown"]

@@ -93,7 +93,7 @@ _SIGNS: dict[str, Callable[[str], bool]] = {
     "sarif": _is_sarif,
     "ansible": lambda text: text.startswith("---\n") and "  hosts: rocdoctor" in text,
     "cloud-init": lambda text: text.startswith("#cloud-config\n"),
-    "dockerfile": lambda text: "\nFROM " in text and text.startswith("# Set-up for"),
+    "dockerfile": lambda text: "\nFROM " in text and text.startswith("# Setup for"),
 }
 
 

@@ -13,7 +13,7 @@ def run_of(world: NetWorld, at: int = NOW) -> NetRun:
     """The run of a network, its nodes called n0, n1, ..."""
     results = world.results()
     names = tuple(f"n{node}" for node in range(world.nodes))
-    gone = dict.fromkeys(world.hung, "did not come in time")
+    gone = dict.fromkeys(world.hung, "did not finish in time")
     opened = PairRounds(range(world.nodes), {}, 0).open_rounds
     verdict = judge_pairs(range(world.nodes), results, world.leaves(), gone, opened)
     rounds = tuple((sum(one.round == n for one in results), 2.0) for n in range(world.rounds))

@@ -146,7 +146,7 @@ def test_an_old_architecture_says_nothing_of_the_gpu() -> None:
     old = diagnosed("nvcc fatal   : Unsupported gpu architecture 'compute_20'\n").causes[0]
     new = diagnosed("nvcc fatal   : Unsupported gpu architecture 'compute_89'\n").causes[0]
     assert "compute_20" in old.message
-    assert "nothing of the GPU" in old.message
+    assert "nothing about the GPU" in old.message
     assert "too old for this GPU" in new.message
 
 

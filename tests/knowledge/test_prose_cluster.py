@@ -41,7 +41,7 @@ _NO_REPORTS = [
     "The container works on my machine, and on the host as well.",
     "Two GPUs and a tokenizer: which batch size do I need?",
     "At idle the clock stays at 210 MHz, under load it is 1980 MHz.",
-    "The data lie on NFS and the GPUs are at 98 %.",
+    "The data is on NFS and the GPUs are at 98 %.",
     "NCCL_P2P_DISABLE=1 did not help with the hang of one GPU.",
 ]
 

@@ -62,6 +62,32 @@ BETTER = {
     r"\bit is to be done by hand\b": "it has to be done by hand",
     r"\bthe memory of the CPU\b": "CPU memory, main memory",
     r"\b(?:means|text|fix): '(?:Somebody tells|Look into)\b": "the writer says, check",
+    r"\b(?:[Uu]ser|account|[Pp]rocess|container|service|sandbox) may not (?:open|read|use|load|listen)\b": "cannot",
+    r"\bthe own (?:user|name|host|code|address)\b": "your own, its own",
+    r"(?<!\w )\bWho (?:is|has|wants|needs) [\w ]{3,40} (?:sees|commands|gets)\b": "A user who, Whoever",
+    r"\bstands (?:in|at|behind|beside|above|below|before|twice|on) (?:the|this|it|an?|its|no|all)\b": "is in",
+    r"\b(?:libraries|library|file|key|firmware|record) lies (?:in|on|under|at)\b": "is in",
+    r"\bcannot be told (?:which|whose|at)\b": "it is not clear",
+    r"\btells? (?:why|whether|when)\b": "shows, says",
+    r"\bmostly\b(?! (?:of|told|in words))": "usually",
+    r"\bof another (?:version|release|build) than\b|\banother (?:release|torch|target|kernel) than\b": "different",
+    r"\b(?:wheels?|torch|packages?|driver|image|container) brings? (?:its|their|no|the|all|another|ROCm)\b": "includes",
+    r"\btakes? risers away|\btakes? the \w+ away\b": "remove",
+    r"\bin place of (?!14)": "instead of",
+    r"\b(?:driver|kernel|job|program|log|rest|threads|backward pass) goes? on\b": "continues",
+    r"\bfor want of\b": "for lack of, because ... is missing",
+    r"\b(?:root|CUDA|CPU|FSDP2|Windows) alone\b(?! (?:can|is|has))": "only",
+    r"\b[Tt]ake (?:a|an|the|another) (?:newer |older )?(?:build|wheel|index|image|release|driver)\b(?! out)": "use",
+    r"\b(?:registered|register) at the NVLink\b": "registered with",
+    r"\bset-up for\b|\bSet-up for\b": "setup",
+    r"\bis written over\b|\bwrite over files\b": "overwritten",
+    r"\bdoes not go with --\w+|\bgoes neither with\b": "cannot be used with",
+    r"\bnot fit for a job as\b": "cannot run a job",
+    r"\bequal (?:GPUs?|cards?)\b": "identical",
+    r"\ba sound (?:link|machine|text)\b": "healthy",
+    r"\bsays? nothing of\b": "about",
+    r"\boutside of (?:the|its|torch|a)\b": "outside",
+    r"\bThe machine is in order\b": "Nothing is wrong with the machine",
 }
 _ANY = re.compile("|".join(BETTER))
 # Their text is matched against reports, not shown.
@@ -71,9 +97,12 @@ _PATTERNS = frozenset(
         "rocdoctor/parsers/logs/said_behind.py",
         "rocdoctor/paste/passage_roles.py",
         "rocdoctor/knowledge/tables/told_words.yaml",
+        "rocdoctor/knowledge/tables/told_states.yaml",
+        "rocdoctor/knowledge/tables/likeness.yaml",
+        "rocdoctor/knowledge/tables/message_frames.yaml",
     )
 )
-_QUOTED = re.compile(r"^\s*(?:- )?[\"']?(?:match|not|example|counter|examples|line)[\"']?:")
+_QUOTED = re.compile(r"^\s*(?:- )?[\"']?(?:match|not|example|counter|examples|line|source)[\"']?:|^\s*#")
 
 
 def _strings(path: Path) -> Iterator[tuple[int, str]]:

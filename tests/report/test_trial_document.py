@@ -46,11 +46,11 @@ _ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE, _BESID
         (
             _BESIDE,
             [
-                "The plan ran whole, and something else held memory of a GPU meanwhile",
+                "The plan ran whole, and something else used GPU memory at the same time",
                 "it fits; try again on idle GPUs",
             ],
         ),
-        (_BUSY_BEFORE, ["something else held memory of a GPU meanwhile", "it fits; try again on idle GPUs"]),
+        (_BUSY_BEFORE, ["something else used GPU memory at the same time", "it fits; try again on idle GPUs"]),
         (_SHORT_BESIDE, ["Something else had memory of a GPU before", "try again on idle GPUs first."]),
         (_SHORT, ["Out of memory at 4 layers: rank 1 in 'backward pass of layer 2 of 4'; the plan predicted at most "]),
         (_HUNG, ["The plan did not run: rank 1 gave no answer at 'optimizer step'"]),
@@ -68,7 +68,7 @@ def test_the_first_line_says_what_it_means(one: Outcome, words: Sequence[str]) -
 def test_beside_others_neither_plan_nor_estimate_is_blamed(one: Outcome) -> None:
     shown = text.render(document(one), 300, False)
     assert "off in" not in shown
-    assert "not recorded: something else held memory of a GPU meanwhile" in shown
+    assert "not recorded: something else used GPU memory at the same time" in shown
     assert as_json(one)["whole"]["fits"] == "yes"
 
 

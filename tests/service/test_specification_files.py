@@ -64,7 +64,7 @@ def test_a_model_in_another_folder_is_not_read(where: str, written: str, tmp_pat
     (tmp_path / "elsewhere.json").write_text(json.dumps(SIZES))
     (tmp_path / "stranger" / "inner").mkdir(parents=True)
     config = where.format(str(tmp_path).lstrip("/"))
-    with pytest.raises(UsageError, match="lies elsewhere: put a copy of that file beside it"):
+    with pytest.raises(UsageError, match="is elsewhere: put a copy of that file next to it"):
         _loaded(tmp_path / "stranger", written.format(config))
 
 
@@ -75,7 +75,7 @@ def test_no_link_of_a_stranger_leads_out_of_the_folder(tmp_path: Path) -> None:
     (stranger / "config.json").symlink_to("../outside.json")
     (stranger / "up").symlink_to("..")
     for named in ("config.json", "up/outside.json"):
-        with pytest.raises(UsageError, match="lies elsewhere"):
+        with pytest.raises(UsageError, match="is elsewhere"):
             _loaded(stranger, f"model: {named}")
     (stranger / "own.json").write_text(json.dumps(SIZES))
     (stranger / "config.json").unlink()

@@ -51,7 +51,7 @@ def test_a_link_that_falls_back_is_a_finding_and_a_value_of_its_gpu_the_finding_
         ("value", "gpu 3", None, 7.0),
     ]
     assert "pcie-link-narrow" in found[0].words and found[1].words == "PCIe lanes in use: 16 before, 4 now"
-    assert "gpu 3: pcie-link-narrow is not found any more" in _said(now, before)
+    assert "gpu 3: pcie-link-narrow is no longer found" in _said(now, before)
 
 
 def test_a_link_that_no_trait_stands_for_is_told_too_and_no_link_twice() -> None:
@@ -162,7 +162,7 @@ def test_gpus_are_the_same_by_their_address_when_one_drops_out() -> None:
     assert not [one for one in told if "pcie-link-narrow" in one.words], "gpu 3 of before is gpu 2 now"
     assert not [one for one in told if one.kind in ("value", "kernel")], told
     assert [one.words for one in told if one.kind == "device"] == [
-        f"GPU AMD Instinct MI300X at {bdf} is not there any more"
+        f"GPU AMD Instinct MI300X at {bdf} is no longer there"
     ]
     back = changes(now, before, 0.0)
     assert [one.words for one in back if one.kind == "device"] == [f"GPU AMD Instinct MI300X at {bdf} is new"]

@@ -65,7 +65,7 @@ def test_a_link_that_falls_back_is_told_with_a_badge_and_gone_when_it_recovers(s
         assert "!" not in shown(app).splitlines()[1], "it was seen"
         _narrow(host, "16")
         await _again(app, pilot)
-        assert any("gpu 0-7: pcie-link-narrow is not found any more" in one for one in said), said
+        assert any("gpu 0-7: pcie-link-narrow is no longer found" in one for one in said), said
         assert len(said) == 2, "what several GPUs have alike is said once"
 
     driven(host, drive, WIDE)

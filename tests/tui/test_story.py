@@ -153,8 +153,8 @@ def test_a_gpu_with_an_error_is_said_to_be_unfit() -> None:
     diagnosis, _ = _machine("mi300x-8gpu-tired")
     (said,) = failing(diagnosis)
     assert said.gpus == (3,)
-    assert said.short == "gpu 3 is not fit for a job as it is"
-    assert said.full.startswith("gpu 3 is not fit for a job as it is (ras-uncorrectable): ")
+    assert said.short == "gpu 3 cannot run a job in its present state"
+    assert said.full.startswith("gpu 3 cannot run a job in its present state (ras-uncorrectable): ")
     assert said.full.endswith("or leave it out.")
     assert failing(diagnosis, {"0000:05:00.0"}) == (), "a plan without it needs no word of it"
     override, _ = _machine("rx7900xtx-2gpu-old-guide")
@@ -173,7 +173,7 @@ def test_a_plan_begins_with_the_gpus_that_no_job_should_run_on() -> None:
     options = PlanOptions(source=str(FIXTURES / "faulty" / "mi300x-8gpu-tired.capture"), quiet=True)
     answer, _ = recommendation(options, "qwen2.5-0.5b")
     assert answer.plan is not None and answer.plan.fleet.per_node == 8
-    assert render(document(answer), 100).startswith("! gpu 3 is not fit for a job as it is (ras-uncorrectable)")
+    assert render(document(answer), 100).startswith("! gpu 3 cannot run a job in its present state (ras-uncorrectable)")
     assert as_json(answer)["notes"][0].startswith("gpu 3 is not fit")
 
 
@@ -286,7 +286,9 @@ def test_a_plan_on_a_sick_gpu_says_so_before_everything_else() -> None:
         await until(pilot, lambda: "not fit" in shown(app) and "Train " in shown(app))
         return shown(app)
 
-    assert "! gpu 3 is not fit for a job as it is" in driven(fixture_host("faulty/mi300x-8gpu-tired"), drive, WIDE)
+    assert "! gpu 3 cannot run a job in its present state" in driven(
+        fixture_host("faulty/mi300x-8gpu-tired"), drive, WIDE
+    )
 
 
 def test_a_kernel_parameter_is_not_shown_as_a_command_to_type() -> None:

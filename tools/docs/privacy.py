@@ -33,21 +33,21 @@ Not masked by design:
 - The names of the files that `lint` and `diff` were given, and names of yours in options.
 
 Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
-what has a known form, a telling name beside it, or a known place. A password in the middle of a sentence has none of
+what has a known form, a telling name next to it, or a known place. A password in the middle of a sentence has none of
 these, so read the file before you post it. Nor have these, which look like technical words:
 
 - folders right below ones that are not people's (`/data/NAME`, `/opt/envs/NAME`), until the name was learned elsewhere;
-- names in tables without a line that tells what stands in them, and in a user's own crontab;
+- names in tables without a line that says what stands in them, and in a user's own crontab;
 - accounts in public URLs (`https://github.com/NAME`, `https://huggingface.co/NAME`): many are of models and projects
   that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
-- one machine's name before a colon (`zeus17: ready`), which looks like a device's; where several machines say the same,
+- one machine's name before a colon (`zeus17: ready`), which looks like a device's; if several machines say the same,
   or a list names them, they are masked;
-- values of letters alone where only a weak word stands beside them (`pass=word`, `token: word`), unless a user stands
+- values of letters alone where only a weak word is next to them (`pass=word`, `token: word`), unless a user stands
   there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
-- prefixes that differ from line to line (times) before a value that stands below its name.
+- prefixes that differ from line to line (times) before a value that is printed below its name.
 
-An answer that tells of more than {most} people, machines and secrets is cut off: each further line of it becomes
+An answer that mentions more than {most} people, machines and secrets is cut off: each further line of it becomes
 `masked-value`.
 
 This page is made from the tables (`python -m tools.docs`); each example in it is a test.
@@ -59,9 +59,9 @@ All names are written, so that a misspelt one can be found. Values are written f
 documentation; no prefix lets other names through. All other values become `<dropped>`, also those of {dropped}.
 Values that are kept are masked like any text.
 
-## Secrets by the name beside them
+## Secrets by the name alongside them
 
-A value is replaced by `masked-value` when the name, header or argument beside it says that it is a secret: on the same
+A value is replaced by `masked-value` when the name, header or argument next to it says that it is a secret: on the same
 line, on the lines below it, in lists, calls (`SecretStr("...")`), cells and columns of tables, and in documents that
 are secrets (`kind: Secret`). Words that say so always: {strong}. Words that say so for
 arguments, for variables, and where the value looks random (no entropy test is made anywhere else): {medium}.
@@ -82,7 +82,7 @@ _IDENTITIES = """
 ## Identities
 
 The same original gets the same replacement everywhere in one file. Names of the machine, its domain and its people are
-known from the start; others are learned where a place tells what they are (`USER=`, a home folder, the columns of
+known from the start; others are learned where a place shows what they are (`USER=`, a home folder, the columns of
 `ls -l`, `ps`, `top` and `squeue`, fields of Slurm, mounts, a kernel log), and then replaced everywhere, also in earlier
 answers. In `ssh NAME@HOST` and in prompts names are replaced where they stand, but not learned: these may be any words.
 Hosts of URLs stay where everybody knows their domain (github.com, pypi.org, repo.radeon.com and {public} more). In the

@@ -105,8 +105,8 @@ tokens a second, share of the peak (MFU, 6 N + 12 L h s operations a token), 1 t
 - Each figure is the median of repetitions after a warm-up; on GPUs events on the stream are the clock. Bus bandwidth is
   that of rccl-tests: size / time x 2 (n - 1) / n.
 - `expected` is the published peak of this very part (`profiles/`) or of its link, and null without a source; `share` is
-  the value over it; `of_others` compares with the equal GPUs of the machine.
-- A figure is a finding only below half of the equal GPUs, or below a share that a source calls far from normal
+  the value over it; `of_others` compares with the identical GPUs of the machine.
+- A figure is a finding only below half of the identical GPUs, or below a share that a source calls far from normal
   (`rocdoctor/knowledge/tables/figures.yaml`). The reason given is what was seen at that time: another program, a link
   below what both ends support, heat, a lowered power cap, a low clock, or the wrong NUMA node. A CPU is never judged.
 - The runner reads temperature, clock, power and reasons for low clocks once a second; the ranks never do.
@@ -125,8 +125,8 @@ rocdoctor smoke --plan plan.json:faster        # the faster plan that may just f
 The plan's own shapes are trained on random tokens in the interpreter under test: its division of the work (one GPU,
 DistributedDataParallel with or without ZeRO-1, FSDP2 and HSDP, tensor parallelism with FSDP2), micro-batch, sequence,
 recompute, precision, loss, adapters (LoRA) and optimizer. All layers run where that takes less than a minute by the
-estimate, else two depths. Measured are the most memory of each rank and the seconds of a step. Both stand beside what
-the same estimate says of the same depths.
+estimate, otherwise two depths. The trial measures the peak memory of each rank and the seconds of a step, and shows
+both next to the estimate for the same depths.
 
 - The whole plan is the straight line through both depths, since all layers are alike. 5 % stay open (2 % where all
   layers ran): fragments of the allocator do not grow evenly. Data, checkpoints and evaluation are not in it.
@@ -135,7 +135,7 @@ the same estimate says of the same depths.
   plans of a GPU and the last 16 GPUs stay. A file that others can write is not used. Delete it to forget.
 - For the plan that ran, it takes the place of the estimate. Other plans of its kind (framework, precision, method,
   compiled or not) are only said to need more, never less. Speeds of all plans on this GPU are scaled.
-- Not kept: a run on the CPU in place of GPUs, with a smaller vocabulary, with ranks that are not alike, beside others
+- Not kept: a run on the CPU instead of GPUs, with a smaller vocabulary, with ranks that are not alike, alongside others
   that held memory of a GPU, or so small that a process differs more from the next.
 - A rank out of memory is named with the part of the step and what the plan predicted; a rank that hangs as in any mode.
 - A plan for another number or kind of GPUs is refused. `--device cpu` tries its memory alone, with processes.
@@ -160,15 +160,15 @@ sides), and every later line carries a code. A stranger gets no answer and ends 
   `export ROCDOCTOR_SMOKE_KEY=$(openssl rand -hex 16)`, or `--key-file FILE` (mode 0600, yours or root's). `--key KEY`
   works too, but other users of that machine see it in the list of processes.
 - Within Slurm node 0 leaves the key in `.rocdoctor-smoke-JOB.STEP` (mode 0600) in its working and home directory until
-  all is over. Where neither of them is shared, export the variable before `srun`, which passes it on.
-- Node 0 listens on the addresses of `--rdzv` alone. Where its own name is loopback there (`/etc/hosts` of Debian), it
+  all is over. If neither of them is shared, export the variable before `srun`, which passes it on.
+- Node 0 listens on the addresses of `--rdzv` alone. If its own name is loopback there (`/etc/hosts` of Debian), it
   listens on all: others know the name better.
 - Settings of communication libraries are compared. Values of variables that rocdoctor does not know, and what the
   masking of bundles takes away, are not sent: a fingerprint made with the key shows whether they are equal.
 
 First the nodes meet on the port that torchrun will use, and probes explain in seconds what would hang for minutes:
 
-| probe | what it tells |
+| probe | what it shows |
 | --- | --- |
 | name-resolution | a name does not resolve, or gives loopback (of node 0 in `--rdzv`, of the node itself for gloo) |
 | interface | `GLOO_SOCKET_IFNAME` or `NCCL_SOCKET_IFNAME` names one that is missing, down, or has no link or address |
@@ -220,7 +220,7 @@ modes "not tested"; that is read from metadata, nothing is imported.
   checkpoint (step, parameters, moments) and must arrive where an uninterrupted process does. It sets
   `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: without it torchrun of torch 2.13 keeps one store for all starts, and a
   restarted rank may find the address of a dead one ("Connection refused" in 4 of 8 restarts on gloo).
-- What a launcher says of a failure stands in the message, shortened.
+- The message includes, shortened, what a launcher says about a failure.
 
 ## Releases of torch
 

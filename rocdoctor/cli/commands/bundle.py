@@ -69,9 +69,9 @@ def _smoke(options: Options) -> str:
         return ""
     option = "--with-smoke" if options.with_smoke else "--with-figures"
     if options.source is not None:
-        raise UsageError(f"{option} runs tests on this machine; it does not go with --from")
+        raise UsageError(f"{option} runs tests on this machine; it cannot be used with --from")
     if options.pid is not None:
-        raise UsageError(f"{option} tests the whole machine; it does not go with --pid")
+        raise UsageError(f"{option} tests the whole machine; it cannot be used with --pid")
     from rocdoctor.train.smoke.run.request import Request
 
     return Request(figures=options.with_figures, no_modes=not options.with_smoke).question()
@@ -82,7 +82,7 @@ def _deliver(content: str, options: Options) -> None:
     if options.output == "-":
         if options.gzip:
             if output.on_terminal():
-                raise UsageError("packed data is nothing for a terminal; name a file or a pipe")
+                raise UsageError("packed data cannot be shown on a terminal; name a file or use a pipe")
             output.packed(pack(content))
         else:
             output.exact(content)

@@ -51,7 +51,7 @@ def run(options: Options) -> int:
     """Read all inputs, compare, print."""
     names = options.inputs
     if options.source is not None or options.add:
-        raise UsageError("diff takes its inputs by name: rocdoctor diff A B; it does not go with --from and --add")
+        raise UsageError("diff takes its inputs by name: rocdoctor diff A B; it cannot be used with --from and --add")
     if not 2 <= len(names) <= _MOST:
         raise UsageError(f"diff compares two or more inputs (bundles, folders, texts), not {len(names)}")
     if names.count("-") > 1:

@@ -46,7 +46,7 @@ def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("targets", nargs="+", metavar="TARGET", help=", ".join(TARGETS))
     add("-o", "--output", type=Named, metavar="DIR", help="where to write the files (one file goes to standard output)")
-    add("--force", action="store_true", help="write over files that exist")
+    add("--force", action="store_true", help="overwrite existing files")
     add("--script", metavar="FILE", help="the training program that is started (train.py)")
     add("--image", metavar="NAME", help="the container image (kubernetes, compose)")
     add("--job", metavar="NAME", help="the job's name (slurm, kubernetes, compose)")
@@ -62,7 +62,7 @@ def run(options: Options) -> int:
     for option in ("script", "image", "job", "partition", "time"):
         value = getattr(options, option)
         if value is not None and spelled(value) != value:
-            raise UsageError(f"--{option} has a sign that is not shown: {spelled(value)}")
+            raise UsageError(f"--{option} contains a character that is not allowed: {spelled(value)}")
     if options.model is None:
         if named != ["env"]:
             raise UsageError("emit needs --model (env alone can do without: what helps on this machine in general)")
@@ -106,7 +106,7 @@ def _deliver(options: Options, files: list[File], plan: Plan | None) -> int:
     """One file goes to standard output, several into the folder that the user names."""
     if not options.quiet:
         said = "what you named and what the evidence holds is not masked in these files, since launchers need it"
-        output.note(said if options.output is None else f"{said}; they are written for you alone to read (mode 0600)")
+        output.note(said if options.output is None else f"{said}; only you can read them (mode 0600)")
     if options.output is None:
         # The pair of env is one thing in two spellings.
         if len(files) == 1 or options.targets == ("env",):

@@ -86,18 +86,18 @@ def _judge_options(options: Options) -> None:
     """UsageError for options that do not go together."""
     if options.undo is not None:
         if options.names or options.apply or options.yes or options.source is not None or options.format != "text":
-            raise UsageError("--undo FOLDER goes alone")
+            raise UsageError("--undo FOLDER takes no other option")
         return
     if options.yes and not options.apply:
-        raise UsageError("--yes goes with --apply")
+        raise UsageError("--yes needs --apply")
     if not options.apply:
         return
     if options.source is not None or options.add:
-        raise UsageError("--apply changes this machine, so it goes neither with --from nor with --add")
+        raise UsageError("--apply changes this machine, so it cannot be used with --from or --add")
     if options.format != "text":
         raise UsageError("--apply prints text")
     if not options.yes and not _can_ask():
-        raise UsageError("there is no terminal to ask at; --yes applies without questions")
+        raise UsageError("there is no terminal to ask on; --yes applies without questions")
 
 
 def _can_ask() -> bool:

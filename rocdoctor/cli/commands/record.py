@@ -48,14 +48,14 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="key of the fleet: with it a swapped GPU shows, and nobody else learns its number",
     )
-    add("--keep-bundle", action="store_true", help="keep the evidence beside it, so that it can be judged again")
+    add("--keep-bundle", action="store_true", help="keep the evidence alongside it, so that it can be judged again")
     add("--with-figures", action="store_true", help="measure how fast this node is too")
 
 
 def run(options: Options) -> int:
     """Ask, judge, write; what was found is for those who read the record, so the status is 0."""
     if options.with_figures and options.source is not None:
-        raise UsageError("--with-figures runs tests on this machine; it does not go with --from")
+        raise UsageError("--with-figures runs tests on this machine; it cannot be used with --from")
     node = checked_name(options.node)
     key = key_of(options.key) if options.key is not None else None
     question = ""

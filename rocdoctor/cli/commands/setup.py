@@ -60,11 +60,11 @@ def arguments(parser: ArgumentParser) -> None:
     add("--rocm", metavar="X", help="use this ROCm release instead of the proposed one (7.2, 10.0)")
     add("--torch", metavar="Y", help="use this torch instead of the newest that supports the GPU (2.11.0)")
     add("--with", dest="maker", choices=get_args(Maker), help="tool that creates a new environment (venv)")
-    add("--wheels-only", action="store_true", help="ROCm from wheels beside torch, no system packages")
+    add("--wheels-only", action="store_true", help="ROCm from wheels alongside torch, no system packages")
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
     add("--script", type=Named, metavar="FILE", help="also write the steps as a shell script (mode 0700, for review)")
     add("--force", action="store_true", help="overwrite an existing script")
-    add("--offline", action="store_true", help="list all downloads, and how to bring them to this machine")
+    add("--offline", action="store_true", help="list all downloads, and how to carry them to this machine")
     add(
         "machines",
         nargs="*",
@@ -77,20 +77,20 @@ def arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Plan and print, or write the script; exit status 1 while steps are left to do, or nobody can say."""
     if options.script is None and options.force:
-        raise UsageError("--force goes with --script FILE")
+        raise UsageError("--force needs --script FILE")
     if options.step is not None and options.format not in ("text", "markdown"):
-        raise UsageError("--step is for people (text or markdown): the other forms have every step")
+        raise UsageError("--step works with text and markdown only: the other forms contain every step")
     for name, release in (("--rocm", options.rocm), ("--torch", options.torch)):
         if release and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){0,2}", release):
             raise UsageError(f"{name} {release[:40]}: a release looks like 7.2 or 2.11.0")
     if options.offline and (options.script is not None or options.format not in ("text", "markdown")):
         raise UsageError(
-            "--offline is a list to read (text or markdown): it goes with neither --script nor another form"
+            "--offline is a list to read (text or markdown): it cannot be used with --script or another form"
         )
     if options.script == "-":
         raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
     if options.machines and (options.source is None or options.format != "ansible"):
-        raise UsageError("more than one machine goes with --from A B C and --format ansible")
+        raise UsageError("more than one machine needs --from A B C and --format ansible")
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
@@ -167,7 +167,7 @@ def _planned(
 def _form(form: Form, options: Options, first: Planned) -> int:
     """The plan in the form of another tool; several machines make one playbook."""
     if options.script is not None:
-        raise UsageError(f"--script writes a file of its own; it does not go with --format {form}")
+        raise UsageError(f"--script writes a file of its own; it cannot be used with --format {form}")
     checks, problems = chosen_checks((), ())
     found = [first]
     for name in options.machines:

@@ -100,7 +100,7 @@ def run(options: Options) -> int:
         return smoke_plan.run(options.plan, options, lambda word: _asked(host, options, replace(request, plan=word)))
     if options.nnodes is not None:
         if options.source is not None or options.world is not None:
-            raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")
+            raise UsageError("--nnodes cannot be used with --from or --world (use --nproc-per-node)")
         return smoke_nodes.run(options.nnodes, options, modes)
     host = open_host(options)
     runs = _recorded(host) if options.source is not None else _perform(host, options, len(modes))
@@ -124,7 +124,7 @@ def _alone(options: Options) -> None:
     }
     given = next((name for name, there in others.items() if there), None)
     if given is not None:
-        raise UsageError(f"--plan tries a plan alone, on this machine; it does not go with {given}")
+        raise UsageError(f"--plan tries a plan alone, on this machine; it cannot be used with {given}")
     if options.format == "junit":
         raise UsageError("--plan prints text, json or markdown, not junit")
     _within_limits(options)

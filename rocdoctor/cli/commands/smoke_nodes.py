@@ -118,7 +118,7 @@ def _with_key(options: NodeOptions, here: NodePlace) -> NodePlace:
         last = f"1 to {here.nodes - 1}" if here.nodes > 2 else "1"
         _say(f"start this on the other nodes, with --node-rank {last}:")
         output.notes(f"  {VARIABLE}={key} {_command(options, here)}\n")
-        _say("who has this key commands the nodes of this run; it is for this run alone")
+        _say("whoever has this key controls the nodes of this run; it is valid for this run only")
     return replace(here, key=key)
 
 

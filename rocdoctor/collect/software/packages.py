@@ -112,7 +112,7 @@ def with_packages(rocm: Sequence[RocmInstall], packages: Fact[Mapping[str, str]]
         version = install.version
         if install.kind == "distribution" and not isinstance(version, Known) and core:
             version = Known(core[0].split("-")[0].split(":")[-1], packages.source)
-        names = f"{len(summary.packages)} packages of ROCm"
+        names = f"{len(summary.packages)} ROCm packages"
         shown: Fact[str] = Known(names, packages.source)
         found.append(RocmInstall(version, install.root, install.kind, shown, install.aliases))
     return tuple(found)

@@ -140,4 +140,4 @@ def _bare_metal(cpuinfo: Answer, hypervisor: bool | None, line: int | None) -> F
         return Known(None, cpuinfo.source(line))
     if not cpuinfo.ok:
         return cpuinfo.unknown()
-    return Unknown("nothing here tells whether this is a virtual machine", "not-asked", cpuinfo.source())
+    return Unknown("nothing here shows whether this is a virtual machine", "not-asked", cpuinfo.source())

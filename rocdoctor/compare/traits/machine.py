@@ -256,7 +256,12 @@ OF_MACHINE: tuple[OfMachine, ...] = (
         "container", "host", "container", "a container has limits and libraries of its own", lambda m: m.container.kind
     ),
     _all(
-        "os", "version", "operating system", "brings the libraries below torch", lambda m: m.os.pretty_name, "version"
+        "os",
+        "version",
+        "operating system",
+        "supplies the libraries that torch needs",
+        lambda m: m.os.pretty_name,
+        "version",
     ),
     _all("kernel", "version", "kernel", "drivers are built for one kernel", lambda m: m.kernel.release, "version"),
     _all(
@@ -280,7 +285,7 @@ OF_MACHINE: tuple[OfMachine, ...] = (
         "version",
         grave=True,
     ),
-    _all("rocm", "version", "ROCm", "libraries outside of torch's own", _rocm, "version", grave=True),
+    _all("rocm", "version", "ROCm", "libraries outside torch's own", _rocm, "version", grave=True),
     _all("cuda_toolkit", "version", "CUDA toolkit", "extensions are compiled with it", _cuda, "version"),
     _all("python", "version", "Python", "wheels are built for one minor release", lambda m: m.torch.python, "version"),
     _all("torch", "version", "torch", "estimates and settings are of this release", _torch, "version", grave=True),

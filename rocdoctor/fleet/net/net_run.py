@@ -53,7 +53,7 @@ class NetRun:
         if one.state == "silent":
             return f"No report: {self.gone.get(one.node, 'it answered none of its orders in time')}."
         if one.state == "path":
-            return "Slow with all but its neighbours: the cause lies on the way to it, not in it."
+            return "Slow with all but its neighbours: the cause lies on the path to it, not in it."
         if one.share is None or one.share >= usual.floor or self.verdict.uneven:
             return ""
         return "Slow so far, but too few partners were measured to say that the node is the cause."

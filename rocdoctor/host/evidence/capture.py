@@ -189,7 +189,7 @@ def parse(data: bytes) -> Capture:
     title = first.decode("utf-8", errors="replace").strip()
     if title != MAGIC:
         if title.startswith("rocdoctor capture "):
-            raise CaptureError(f"'{title[:60]}' is of a newer rocdoctor than this one; update rocdoctor to read it")
+            raise CaptureError(f"'{title[:60]}' is from a newer rocdoctor than this one; update rocdoctor to read it")
         raise CaptureError("not a rocdoctor capture (its first line is not 'rocdoctor capture 1')")
     headers, summary_at = _headers(data)
     answers: dict[str, Answer] = {}
@@ -206,7 +206,7 @@ def parse(data: bytes) -> Capture:
         if not question:
             summary = _plain(body).strip("\n")
         elif question in answers:
-            notes.append(f"line {where}: '{question[:80]}' stands twice; the first one counts")
+            notes.append(f"line {where}: '{question[:80]}' appears twice; the first one counts")
         else:
             answers[question] = _answer(question, attributes, body, where)
         if header is not None:

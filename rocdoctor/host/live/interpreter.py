@@ -100,7 +100,7 @@ def _as(path: str, who: Identity, not_imported: str = "") -> ChosenInterpreter:
     for one in (path, str(PROBE)):
         if not may(one, who):
             return ChosenInterpreter(
-                path, refused=f"root does not run {path} itself, and user {who.uid} may not read {one}"
+                path, refused=f"root does not run {path} itself, and user {who.uid} is not allowed to read {one}"
             )
     return ChosenInterpreter(path, who, environment_of(who.name, who.home), not_imported)
 

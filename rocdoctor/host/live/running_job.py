@@ -69,7 +69,7 @@ def find_job(pid: int) -> RunningProcess:
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
     except PermissionError:
-        raise JobError(f"process {pid} may not be read by this user; ask as its user or as root") from None
+        raise JobError(f"process {pid} cannot be read by this user; ask as its user or as root") from None
     except (OSError, ValueError):
         raise JobError(f"no process {pid} here (inside a container numbers differ; ps there shows them)") from None
     found = {name: value for name, _, value in (line.partition(":") for line in status.splitlines())}
@@ -306,7 +306,7 @@ class JobHost:
         if os.geteuid() == 0:
             path = translated.partition(" ")[2]
             return open_as(question, path, job.uid, job.gid, sorted(job.groups))
-        return Answer(question, "failed", note="this shell has other rights than the job, so nothing was tried")
+        return Answer(question, "failed", note="this shell has different rights than the job, so nothing was tried")
 
 
 def as_lines(data: bytes) -> bytes:

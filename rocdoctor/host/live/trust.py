@@ -288,7 +288,7 @@ def read_code(path: Path) -> bytes:
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         refused = untrusted(path.parent, [path])
         if not refused and not os.path.samestat(opened, os.stat(path)):
-            refused = "it was exchanged meanwhile"
+            refused = "it was replaced in the meantime"
         if refused:
             raise OSError(errno.EPERM, refused, str(path))
         return stream.read()

@@ -649,7 +649,7 @@ def code_objects(path: str, source: str) -> dict[str, Any]:
             for target in set(targets):
                 counts[target] = counts.get(target, 0) + 1
             if length <= 0:
-                reason = reason or "a bundle does not tell its length"
+                reason = reason or "a bundle does not state its length"
                 break
             at += -(-(at - place + length) // 4096) * 4096 - (at - place)
     finally:

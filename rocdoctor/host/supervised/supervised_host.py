@@ -101,7 +101,7 @@ class FarHost:
     def hello(self, limit_s: float) -> tuple[str, str]:
         """(why a job cannot be judged, what cannot be seen of it); waits for the child, at most so long."""
         if not self._greeted.wait(limit_s):
-            return f"process {self._settings.pid}: nothing was told of it within {limit_s:g} s", ""
+            return f"process {self._settings.pid}: it reported nothing within {limit_s:g} s", ""
         return self._hello
 
     def perform(self, question: str, told: Told | None = None, trace: str = "") -> Answer:

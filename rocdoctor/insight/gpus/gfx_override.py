@@ -77,7 +77,9 @@ def physical_gfx(machine: Machine, gpu: Gpu) -> Fact[str]:
             return Known(by_id, gpu.pci_id.source)
     if isinstance(override, Known) and override.value is not None and override.value.target != gpu.gfx.value:
         return gpu.gfx  # not what the override would make of it, so it was asked without
-    return Unknown("only the runtime told the target of this GPU, and an override changes what it tells", "not-asked")
+    return Unknown(
+        "only the runtime reports the target of this GPU, and an override changes what it reports", "not-asked"
+    )
 
 
 def best_value(gfx: str) -> str | None:

@@ -49,7 +49,7 @@ _KINDS = (
     SlurmReason(
         regex(r"(?i)kill task failed|unkillable"),
         "a process of a job could not be killed: it hangs in the kernel, often in the GPU driver or a file system",
-        "find the process in state D and what the kernel log says about it; mostly only a reboot frees the node",
+        "find the process in state D and what the kernel log says about it; usually only a reboot frees the node",
         "ssh {node:host} 'ps -eo pid,stat,wchan:30,cmd | grep \" D\"; sudo dmesg | tail -50'",
     ),
     SlurmReason(
@@ -61,7 +61,7 @@ _KINDS = (
     ),
     SlurmReason(
         regex(r"(?i)low (?:socket|cpus|tmpdisk)|corespec differ|node configuration differs"),
-        "it has other hardware than slurm.conf says (CPUs, cores, disk)",
+        "it has different hardware than slurm.conf says (CPUs, cores, disk)",
         "compare what slurmd finds with slurm.conf",
         "ssh {node:host} slurmd -C",
         "warning",

@@ -62,7 +62,7 @@ def _wrong(option: AllocatorOption, told: str) -> str | None:
         if not _FRACTION.fullmatch(told):
             return f"{name} takes a number between 0 and 1"
         if not 0 < float(told) < 1 and not (float(told) == 1 and option.one_allowed):
-            return f"{name} must lie between 0 and 1"
+            return f"{name} must be between 0 and 1"
     if option.kind == "powers":
         return _powers(name, told)
     if option.kind == "word" and told not in option.values:

@@ -160,7 +160,7 @@ def override_row(physical: str, value: str) -> OverrideRow:
         if same_isa_group(bare, target):
             safety, note = "same-group", "Both share a generic instruction set; nobody supports it."
         else:
-            safety, note = "unsafe", f"{known.gfx} has other instructions than {bare}."
+            safety, note = "unsafe", f"{known.gfx} has different instructions from {bare}."
     return OverrideRow(bare, value, safety, False, note, ("rocr-isa",))
 
 

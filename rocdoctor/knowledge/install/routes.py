@@ -58,7 +58,7 @@ def rocm_route(
         # the bridge to the driver of Windows is in the packages for Ubuntu from 10.1 on
         routes = tuple(one for one in routes if one.stream == "newgen_10" and found.id == "ubuntu")
         if not routes:
-            return Unknown(f"ROCm's packages bring the bridge to Windows for Ubuntu only, not for {found.key}")
+            return Unknown(f"ROCm's packages include the bridge to Windows for Ubuntu only, not for {found.key}")
     if routes:
         return routes[0]
     return Unknown(f"no ROCm release in the tables has packages for {name} on {found.name}")

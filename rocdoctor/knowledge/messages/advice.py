@@ -128,7 +128,7 @@ def all_advice() -> Mapping[str, Advice]:
     for name in TABLES:
         for one in read_advice(load_table(name), name):
             if one.id in found:
-                raise TableError(f"{name}: {one.id} stands in {found[one.id].table} already")
+                raise TableError(f"{name}: {one.id} is already set in {found[one.id].table}")
             found[one.id] = one
     return found
 

@@ -105,7 +105,7 @@ class _Reader:
         if len(self._open) >= _DEEPEST:
             raise _Refused(f"line {line}: nested deeper than a profile is")
         if self._open and self._open[-1].mapping and self._open[-1].key is None:
-            raise _Refused(f"line {line}: a list or mapping in place of a key")
+            raise _Refused(f"line {line}: a list or mapping instead of a key")
         self._done()
         self._open.append(level)
 

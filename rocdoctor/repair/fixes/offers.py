@@ -84,7 +84,7 @@ def _refusal(found: Finding, fix: Fix) -> str:
     if fix.safety != "safe":
         return _BY_SAFETY[fix.safety]
     if fix.effective == "reboot":
-        return "it takes effect at a restart, so it is left to you"
+        return "it needs a restart, so it is left to you"
     if found.confidence == "possible":
         return "the finding is only possible, so it is left to you"
     if not fix.changes:

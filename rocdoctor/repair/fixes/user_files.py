@@ -88,7 +88,7 @@ def replace(seen: SeenFile, data: bytes, mtime_ns: int | None = None, mode: int 
         status = os.lstat(seen.path)
         same = (status.st_ino, status.st_mtime_ns, status.st_uid) == (seen.inode, seen.mtime_ns, seen.uid)
         if not same or not stat.S_ISREG(status.st_mode) or read_regular(seen.path, MOST_BYTES) != seen.data:
-            raise Refused("somebody has changed it meanwhile")
+            raise Refused("somebody has changed it in the meantime")
         write_new(seen.path, data, seen.mode if mode is None else mode, replace=True)
         if os.lstat(seen.path).st_gid != seen.gid:
             os.chown(seen.path, -1, seen.gid, follow_symlinks=False)

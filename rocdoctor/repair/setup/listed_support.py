@@ -60,7 +60,7 @@ def firmware_said(situation: Situation) -> tuple[str, ...]:
         return ()
     return (
         f"AMD's list for ROCm {answer.rocm} names firmware of the board for this card: {' or '.join(answer.firmware)}. "
-        "No package of these steps brings it, and which one the board has is not judged.",
+        "No package in these steps contains it, and the firmware that the board has is not judged.",
     )
 
 

@@ -26,13 +26,13 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         article = "an" if kind.startswith("u") else "a"
         found.append(f"This is {article} {kind}: kernel, driver and device nodes belong to its host.")
     elif situation.wsl:
-        found.append("This is WSL: the driver is that of Windows, and nothing of a kernel driver is installed here.")
+        found.append("This is WSL: the GPU uses the Windows driver, and no kernel driver is installed here.")
     if situation.in_job and not situation.enclosed:
         found.append("This is a job of a scheduler: what needs root is for the administrator of the cluster.")
     if machine.gpus_gap is not None and not situation.wsl:
-        found.append(f"{no_gpu_words(machine)}. No step speaks of them.")
+        found.append(f"{no_gpu_words(machine)}. No step covers them.")
     elif not machine.gpus and not machine.gpus_complete and not situation.wsl:
-        found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
+        found.append("The evidence does not show which GPUs this machine has, so no step covers them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):
         jetson = install.unseen_jetson(situation.kernel, situation.arch) if not machine.gpus else ""
         found.append(f"{jetson}." if jetson else "There is no AMD or NVIDIA GPU here: training runs on the CPU.")
@@ -69,7 +69,7 @@ def _distribution(situation: Situation) -> list[str]:
     """What is to be known of a distribution that no vendor names."""
     found, named = situation.distribution, situation.os_words
     if found is None:
-        return [f"The tables have no row for {named}: steps that need its packages say so."]
+        return [f"The tables have no row for {named}: the steps that need its packages say so."]
     if found.derived_from is not None:
         answer = None if situation.caretaker else lists_judgement(situation)
         base = found.derived_from.split(" ")[0]

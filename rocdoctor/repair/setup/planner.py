@@ -20,7 +20,7 @@ from rocdoctor.repair.setup.situation import Situation
 
 # One restart for all that needs one: after kernel, driver and key, before what looks at the driver.
 _RESTART_AFTER: Layer = "driver"
-_AGAIN = "The steps before change what is judged, so it is judged again after them."
+_AGAIN = "Earlier steps change what this step looks at, so it is judged again after them."
 
 
 @cache
@@ -87,7 +87,7 @@ def _with_restart(found: list[Step]) -> list[Step]:
         "restart",
         "Restart the machine",
         "waiting" if pending else "todo",
-        f"What was changed takes effect at the next start: {reasons}.",
+        f"These steps take effect at the next start: {reasons}.",
         actions=(Action(words=("systemctl", "reboot"), root=True),),
         risk="reboots",
         effective="reboot",

@@ -199,8 +199,8 @@ def _of_two(situation: Situation, usable: Sequence[RequiredTorch]) -> RequiredTo
     vendor = VENDOR_OF.get(value_or(backend(situation.machine.torch), ""))
     mine = next((one for one in usable if VENDOR_OF[one.backend] == vendor), usable[0])
     note = (
-        "This machine has GPUs of two vendors: one torch uses those of one, so the others need an environment of "
-        "their own."
+        "This machine has GPUs of two vendors: one torch uses the GPUs of one vendor, so the others need their "
+        "own environment."
     )
     return RequiredTorch(mine.backend, mine.why, mine.gpus, mine.gfx, mine.capability, mine.evidence, (note,))
 

@@ -57,18 +57,18 @@ def render(plan: SetupPlan, subject: str, root: bool, foreign: str = "") -> str:
 def _head(plan: SetupPlan, subject: str, root: bool, used: str) -> Iterator[str]:
     switches = {name: f'"${name}"' in used for name in ("risky", "optional")}
     yield "#!/usr/bin/env bash"
-    yield from comment(f"Set-up for {GOAL_WORDS[plan.goal]}, from {subject}; written by rocdoctor.")
+    yield from comment(f"Setup for {GOAL_WORDS[plan.goal]}, from {subject}; written by rocdoctor.")
     yield "# Read it before you run it."
     yield "#"
     yield from comment(
-        f"{_USAGE} It asks nothing; where it needs privileges it calls sudo -n, so run sudo -v first where sudo asks "
+        f"{_USAGE} It asks nothing; if it needs privileges it calls sudo -n, so run sudo -v first where sudo asks "
         "for a password."
         if not root
         else f"{_USAGE} It asks nothing. It was made for the user root."
     )
     yield from comment(
-        "Each step is verified before the next begins. A file that it writes over or edits is copied beside itself "
-        "first (FILE.rocdoctor.bak)."
+        "Each step is verified before the next begins. A file that it overwrites or edits is first copied in its "
+        "own folder (FILE.rocdoctor.bak)."
     )
     yield from comment(
         "Exit status: 0 all done, 1 something failed or is left to you, 10 restart first, 11 log in again first, "
@@ -109,18 +109,19 @@ _LEAVE = ("cd /  # Python looks for the module of -m in the current folder first
 
 _USAGE = (
     "Usage: bash FILE [--with-optional] [--with-risky] [FIRST], FIRST being the number of the step to begin with. "
-    "Steps that are done are skipped; what the goal does not need is done with --with-optional only, what is risky "
-    "with --with-risky only."
+    "Steps that are done are skipped. --with-optional also runs what the goal does not need, --with-risky what is "
+    "risky."
 )
 
 _LEFT_OUT = """if [ "$optional" != yes ]; then say '  not needed for the goal; --with-optional does it'; else"""
 
 _FRAME = (
     "say() { printf '%s\\n' \"$*\"; }",
-    "# What stops it is said in words, whatever the program that failed has said.",
+    "# It says in words what stopped it, in addition to what the failed program printed.",
     """trap 'say "Stopped: $at failed (see above). Fix that, then run: bash $0" >&2' ERR""",
     'fail() { say "$*" >&2; exit 1; }',
-    "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to go on with.",
+    "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to continue "
+    "with.",
     "wait_for() {",
     '    again="Then run: bash $0"',
     '    [ "$2" -eq 0 ] || again="$again $2"',
@@ -249,7 +250,7 @@ def _required(step: Step, place: int) -> Iterator[str]:
         for one in actions:
             if is_refresh(one) or is_rebuild(one):
                 # Who lacks privileges needs no fresh lists where nothing is to be installed.
-                may_fail = " || say '  the lists of packages stay as they are'" if is_refresh(one) else ""
+                may_fail = " || say '  the package lists stay unchanged'" if is_refresh(one) else ""
                 yield from (f"{_INDENT}{line}{may_fail}" for line in _action(one))
         yield "else"
         yield from (f"{_INDENT}{line}" for line in doing)

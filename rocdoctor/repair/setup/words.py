@@ -121,7 +121,7 @@ def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:
     before = [one for one in _following(plan, step) if one.state == "todo" and one.effective != "now"]
     if step.effective == "reboot" and before:
         names = ", ".join(f"step {number(plan, one)} ({one_line(one.title)})" for one in before)
-        return (f"Then do {names} before you restart: run rocdoctor setup again now.",)
+        return (f"Do {names} before you restart: run rocdoctor setup again now.",)
     if step.effective == "now":
         return ("Then run rocdoctor setup again.",)
     what = "log out completely and in again" if step.effective == "new-login" else "restart"

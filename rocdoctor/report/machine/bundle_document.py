@@ -81,7 +81,7 @@ def _is_mark(word: str) -> bool:
 def masked_text(counts: list[tuple[str, int, int]], identity_kept: bool = False) -> str:
     """One paragraph that says what was masked."""
     if identity_kept:
-        return "Nothing was masked (--include-identity): names, addresses and secrets stand in here as they are."
+        return "Nothing was masked (--include-identity): names, addresses and secrets appear here unmasked."
     if not counts:
         return "Nothing had to be masked."
     parts = [

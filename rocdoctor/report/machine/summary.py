@@ -80,7 +80,7 @@ def machine_lines(machine: Machine) -> list[str]:
     bare = sum(value_or(node.cpulist, None) == "" for node in machine.numa_nodes)
     nodes = len(machine.numa_nodes) - bare
     cpu.append(f"{nodes} NUMA nodes" if nodes > 1 else "")
-    cpu.append(f"{bare} NUMA node{'s' if bare > 1 else ''} of memory alone" if bare else "")
+    cpu.append(f"{bare} NUMA node{'s' if bare > 1 else ''} with memory only" if bare else "")
     lines += _line("CPU", cpu)
     lines += _line("memory", [_gib(machine.memory.total_bytes)])
     release = value_or(machine.kernel.release, "")

@@ -48,7 +48,7 @@ def headline(one: Outcome) -> str:
         )
         if one.short.busy:
             return said + "Something else had memory of a GPU before (see the notes): try again on idle GPUs first."
-        return said + "Take a smaller micro-batch or more recompute, or see what else holds memory there."
+        return said + "Use a smaller micro-batch or more recompute, or see what else holds memory there."
     if one.lost is not None:
         if one.lost.state == "not-applicable":
             return f"This plan cannot be tried here: {one.lost.message}."
@@ -75,7 +75,7 @@ def _verdict(one: Outcome, found: Compared) -> str:
     verdict = f"it {FITS[fits]}"
     if found.disturbed:
         return (
-            f"{ran}, and something else held memory of a GPU meanwhile: {words}. By what its ranks allocated "
+            f"{ran}, and something else used GPU memory at the same time: {words}. By what its ranks allocated "
             f"{verdict}; try again on idle GPUs before you judge its speed."
         )
     if found.off:
@@ -162,13 +162,13 @@ def trust(one: Outcome) -> str:
             "does not grow evenly, fragments above all"
         )
     if found.step_s is None:
-        words += "; the deeper model took no longer, so the times tell nothing"
+        words += "; the deeper model took no longer, so the times say nothing"
     if found.vocabulary_cut:
         words += f"; with {found.runs[0].work.model.vocab} words alone, since more did not fit"
     if found.disturbed:
         words += "; something else held memory of a GPU, so steps may have taken longer than they need"
     if found.device == "cpu":
-        words += "; a process on the CPU, whose kernels keep other tensors than a GPU's"
+        words += "; a process on the CPU, whose kernels keep different tensors than a GPU's"
     return f"{words}. Data, checkpoints and evaluation are not in it"
 
 
@@ -188,7 +188,7 @@ def _notes(one: Outcome) -> Iterator[Block]:
     elif one.state == "ran":
         shared = one.compared is not None and one.compared.disturbed
         why = (
-            "something else held memory of a GPU meanwhile"
+            "something else used GPU memory at the same time"
             if shared
             else "it does not speak for the plan itself on this machine"
         )

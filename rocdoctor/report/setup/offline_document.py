@@ -23,7 +23,7 @@ _RESTART = "Restarts, groups and settings are those of the plan, in its order: r
 
 def offline_document(plan: SetupPlan, *, sudo: bool = True, verbose: bool = False) -> Iterator[Block]:
     """Every address and package of the steps that are left, the commands for both machines, and what has no form."""
-    yield Title(f"Set-up without network for {GOAL_WORDS[plan.goal]}")
+    yield Title(f"Setup without network for {GOAL_WORDS[plan.goal]}")
     found = fetches(plan)
     if not found:
         yield Para("Nothing that is left to do is fetched from the network.", bold=True)
@@ -31,7 +31,9 @@ def offline_document(plan: SetupPlan, *, sudo: bool = True, verbose: bool = Fals
     addresses = list(dict.fromkeys(one for fetch in found for one in fetch.addresses))
     count = len(addresses)
     head = f"{len(found)} step{'s' if len(found) > 1 else ''} of the plan fetch from the network"
-    yield Para(f"{head}: {count} address{'' if count == 1 else 'es'} beside the distribution's own archive.", bold=True)
+    yield Para(
+        f"{head}: {count} address{'' if count == 1 else 'es'} besides the distribution's own archive.", bold=True
+    )
     for words in (_TWIN, f"Then carry {FOLDER} to the home of this machine.", _SIZES, _RESTART):
         yield Para(words, "  ")
     for fetch in found:

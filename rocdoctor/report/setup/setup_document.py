@@ -59,7 +59,7 @@ def document(
     ``quiet`` leaves what to do next; ``verbose`` has all that is known of every step, ``only`` of one, by its number.
     ``sudo``: commands that need privileges ask for them.
     """
-    yield Title(f"Set-up for {GOAL_WORDS[plan.goal]}")
+    yield Title(f"Setup for {GOAL_WORDS[plan.goal]}")
     if only is not None:
         yield from step_blocks(plan, plan.steps[only - 1], sudo=sudo, verbose=True, whole=True)
         return

@@ -8,7 +8,7 @@ from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.spec import Work
 
 _RECOMPUTE = {
-    "selective": "recompute of attention alone is Megatron's",
+    "selective": "recompute of attention only is Megatron's",
     "selective-op": "recompute of single operations is torchtitan's",
 }
 _LOSS = {
@@ -32,7 +32,7 @@ def refusal(work: Work, name: str, frameworks: Sequence[Framework]) -> str | Non
     if sizes.dp != work.gpus:
         return f"{name} uses every GPU for data parallelism: {work.gpus}, not {sizes.dp}"
     if work.recompute in _RECOMPUTE:
-        return f"{_RECOMPUTE[work.recompute]}; {name} has whole layers alone"
+        return f"{_RECOMPUTE[work.recompute]}; {name} has only whole layers"
     if work.recompute == "full" and work.recompute_layers is not None and work.recompute_layers < work.model.layers:
         return f"{name} recomputes all layers or none, not {work.recompute_layers} of {work.model.layers}"
     if work.loss in _LOSS:

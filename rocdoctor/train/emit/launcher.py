@@ -20,7 +20,7 @@ _STATIC = "one node; not --standalone, whose state anybody who reaches its port 
 
 def own_port(number: str) -> Iterator[str]:
     """The lines by which a bash script of one node chooses its port from a number of the run."""
-    yield "# a port of this run alone, since several may run on this node"
+    yield "# a port for this run only, since several may run on this node"
     yield f"port=${{MASTER_PORT:-$((20000 + {number} % 10000))}}"
     yield ""
 
@@ -77,7 +77,7 @@ def launcher(
         if node_rank is not None:
             words.append(Argument(("--node-rank", node_rank), "this node's number, from 0", "$" in node_rank))
         if run_id is not None:
-            words.append(Argument(("--rdzv-id", run_id), "a name of this run alone", "$" in run_id))
+            words.append(Argument(("--rdzv-id", run_id), "a name for this run only", "$" in run_id))
     ranks = f"{plan.fleet.per_node} ranks per node" if plan.fleet.per_node > 1 else "one rank per node"
     words.append(Argument(("--nproc-per-node", str(plan.fleet.per_node)), ranks))
     return words

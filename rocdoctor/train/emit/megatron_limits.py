@@ -71,7 +71,7 @@ def _layout(work: Work) -> str | None:
     """Sizes of sharding, sequence, experts, offload."""
     sizes = work.parallel
     if sizes.zero > 1:
-        return f"the distributed optimizer shards optimizer states alone (ZeRO 1), not ZeRO {sizes.zero}; nearest: 1"
+        return f"the distributed optimizer shards only optimizer states (ZeRO 1), not ZeRO {sizes.zero}; nearest: 1"
     if sizes.offload_optimizer or sizes.offload_weights:
         return "the memory of its offload was not estimated; nearest: no offload"
     ranks = sizes.dp * sizes.cp

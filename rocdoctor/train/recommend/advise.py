@@ -229,7 +229,7 @@ def _no_fp8(fleet: Fleet, workload: Workload) -> str | None:
     if workload.framework and "megatron" not in frameworks_of(workload.framework):
         return f"8-bit products are planned with Megatron-LM, not {workload.framework}; nearest: --framework megatron"
     other = other_code(workload.model)
-    return f"8-bit products are planned with Megatron-LM alone: {other}" if other is not None else None
+    return f"8-bit products are planned with Megatron-LM only: {other}" if other is not None else None
 
 
 def recommend(

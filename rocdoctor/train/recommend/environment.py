@@ -253,8 +253,8 @@ def by_node(plan: Plan) -> tuple[str, ...]:
         )
     return (
         "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME: the interface between the nodes, by its name on each node, where a "
-        "node has several (NCCL_SOCKET_IFNAME takes =eth0 for the exact name, GLOO_SOCKET_IFNAME the name alone). A "
+        "node has several (NCCL_SOCKET_IFNAME takes =eth0 for the exact name, GLOO_SOCKET_IFNAME only the name). A "
         "wrong name hangs the start, so nothing is guessed here.",
-        "NCCL_IB_HCA: the RDMA cards to use, where some of a node are for storage or management alone.",
-        "`rocdoctor smoke --nnodes` tells whether the nodes reach each other as they stand.",
+        "NCCL_IB_HCA: the RDMA cards to use, where some of a node are only for storage or management.",
+        "`rocdoctor smoke --nnodes` shows whether the nodes can reach each other now.",
     )

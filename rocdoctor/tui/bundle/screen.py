@@ -38,7 +38,7 @@ class BundlePage(Page):
     AREA = "bundle"
     ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the answer stands beside the questions
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "read", "Read", tooltip="read the answer, as it will stand in the file"),
+        Binding("enter", "read", "Read", tooltip="read the answer, as it will appear in the file"),
         Binding("w", "write", "Write", tooltip="write the file; asks where"),
         Binding("slash", "search", "Search", key_display="/", tooltip="search the questions"),
         Binding("m", "masked", "Masked", tooltip="to the next place where something was masked"),

@@ -92,12 +92,12 @@ def outcome(found: VerifyResult) -> tuple[str, str]:
     if silent:
         why = one_line(silent[0].why)
         if passed:
-            return "unknown", f"Not found any more, but unknown{_on([one.subject for one in silent])}: {why}."
+            return "unknown", f"No longer found, but unknown{_on([one.subject for one in silent])}: {why}."
         return "unknown", f"Cannot tell: {why}."
     if passed:
         return "pass", f"Fixed: {check} passes now{_on(passed)}."
     why = one_line(found.after[0].why) if found.after else "the check says nothing"
-    return "unknown", f"Cannot tell, there is nothing left to judge: {why}."
+    return "unknown", f"Cannot tell: there is nothing left to judge: {why}."
 
 
 def _subjects(verdicts: Iterable[Verdict], state: str) -> list[Subject]:

@@ -127,7 +127,7 @@ def question_back(folder: Path, place: TargetMachine) -> str:
         [
             *_listed([one_line(step) for step in steps]),
             "",
-            "A file or a value that has changed since then is left as it is.",
+            "A file or a value that has changed since then is left unchanged.",
         ]
     )
 

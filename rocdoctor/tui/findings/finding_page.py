@@ -256,12 +256,12 @@ def _no_finding(out: _Page, row: FindingsRow, details: Details | None) -> None:
         return
     if row.state == "crashed":
         out.say(f"The check itself broke: {one_line(row.why)}")
-        out.say("It says nothing of the machine. This is a fault of rocdoctor (or of a check of your own).")
+        out.say("It says nothing about the machine. This is a fault of rocdoctor (or of a check of your own).")
         return
     if row.state == "not-applicable":
         out.say(f"There is nothing to judge here: {one_line(row.why)}.")
         return
-    out.say("It is not known whether this is so here.", style="bold")
+    out.say("Whether this applies here is not known.", style="bold")
     out.title("Why it is unknown")
     out.say(one_line(row.why), "  ")
     out.title("What would answer it")
@@ -287,7 +287,7 @@ def _manual(out: _Page, found: Finding | None, details: Details | None, everythi
         out.title("Why it matters")
         _paragraphs(out, parts["Why"])
     if parts.get("Fix"):
-        out.title("More on the fix" if found is not None and found.fix is not None else "What helps where it is so")
+        out.title("More on the fix" if found is not None and found.fix is not None else "What helps if it applies")
         _paragraphs(out, parts["Fix"])
     references = [*(found.references if found is not None else ()), *paragraphs(parts.get("References", ()), True)]
     if references:

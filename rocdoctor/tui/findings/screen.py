@@ -64,7 +64,7 @@ class FindingsPage(Page):
         ("s, a", "filter by severity, by area (GPU, driver, links ...)"),
         ("y", "copy the whole page as text"),
         ("e", "the whole answer that shows it, as a bundle holds it"),
-        ("Enter", "the page alone; Escape returns to the list"),
+        ("Enter", "only the page; Escape returns to the list"),
         ("n, p", "next and previous finding; in the list also arrows"),
         ("space", "scroll the page down, backspace up"),
         ("Tab", "from the list to the page and back, for the arrows"),
@@ -242,7 +242,7 @@ class FindingsPage(Page):
 
     def _name_keys(self) -> None:
         self.refresh_bindings()
-        words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
+        words = "Escape: back to the list" if self.has_class("alone") else "Enter: only this page"
         named = self.row is not None and not self.has_class("wide")
         self.query_one("#detail").border_title = f"{words}, space: more" if named else None
 

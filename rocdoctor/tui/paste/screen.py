@@ -41,12 +41,12 @@ class PastePage(Page):
         Binding("ctrl+d", "diagnose", "Diagnose", show=False, priority=True),
         Binding("ctrl+o", "file", "File", key_display="^o", tooltip="read a file, folder or bundle instead"),
         Binding("o", "everywhere", "Open", tooltip="open what was diagnosed on all screens; b returns"),
-        Binding("f8", "clear", "Clear", show=False, tooltip="take the text away"),
-        Binding("escape", "back", "Back", tooltip="one step back: leave the text, stop, or back to the text"),
+        Binding("f8", "clear", "Clear", show=False, tooltip="clear the text"),
+        Binding("escape", "back", "Back", tooltip="one step back: leave the text, stop, or return to the text"),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("ctrl+d", "diagnose, as F5 does"),
-        ("f8", "take the text away"),
+        ("f8", "clear the text"),
     )
     CSS = """
     PastePage #editor, PastePage #result { width: 1fr; height: 100%; }
@@ -132,7 +132,7 @@ class PastePage(Page):
             return
         size, lines = sum(one.size_bytes for one in self._asides), sum(one.lines for one in self._asides)
         count = "A large paste is" if len(self._asides) == 1 else f"{len(self._asides)} large pastes are"
-        text = Text(f"{count} kept beside this text: {binary_size(size)}, {lines} lines (F8 takes it away). ")
+        text = Text(f"{count} kept apart from this text: {binary_size(size)}, {lines} lines (F8 removes it). ")
         text.append("It begins:" if len(self._asides) == 1 else "The last one begins:")
         width = max(20, self.app.size.width // (2 if self._wide else 1) - 4)
         for line in self._asides[-1].head.split("\n"):

@@ -102,7 +102,7 @@ class PlanFiles(Horizontal):
         """Nobody waits for files any more."""
         if self._work is not None and self._work.running:
             self._work.cancel()
-            self.say("Stopped; space on a target goes on.")
+            self.say("Stopped; space on a target continues.")
 
     def _emit(self, targets: tuple[str, ...]) -> None:
         if self._work is not None:
@@ -205,4 +205,4 @@ def made_words(first: Recommendation, made: Emission) -> str:
     one, other = first.plan, made.answer.plan
     if one is not None and other is not None and one.spec == other.spec:
         return ""
-    return f"These files can only express another plan. {headline(made.answer)}"
+    return f"These files can express only a different plan. {headline(made.answer)}"

@@ -41,7 +41,7 @@ def state_text(
     if not live:
         text.append("Smoke tests run on this machine only; ")
         text.append(
-            "these results stand in the evidence."
+            "these results are in the evidence."
             if results
             else "still reading the evidence."
             if asking
@@ -84,7 +84,7 @@ def _going_on(session: SmokeSession, deadline: str) -> Text:
         which = f", set {len(session.passes)} of ranks" if len(session.passes) > 1 else ""
         done = f"{session.done} of {len(session.modes)} modes done{which}, {seconds}{_left(session.left_s)}"
         text.append(f"Running {one_line(session.current)}: {done}", style="bold")
-    text.append(f". Deadline of a mode: {deadline}. x ends it; other screens may be opened meanwhile.")
+    text.append(f". Deadline of a mode: {deadline}. x ends it; you can open other screens while it runs.")
     return text
 
 

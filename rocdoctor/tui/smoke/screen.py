@@ -73,7 +73,7 @@ class SmokePage(Page):
         ("f", "the set: quick or full"),
         ("+, -", "more or fewer ranks; below one the machine decides"),
         ("e", "backend: auto, nccl, gloo"),
-        ("d", "device: auto, or the CPU alone"),
+        ("d", "device: auto, or only the CPU"),
         ("g", "measure figures too: how fast this machine is"),
         ("tab", "to the details, which scroll"),
     )

@@ -13,7 +13,7 @@ from rocdoctor.tui.style import UNKNOWN
 from rocdoctor.tui.thermals.gpu_values import HEAD
 
 _MOST = 6
-_NO_NAME = "(its name is not to be seen from here)"
+_NO_NAME = "(its name cannot be seen from here)"
 
 
 def user_lines(users: GpuUsers | None, place: int | None, width: int, inside: bool = False) -> Text:
@@ -28,13 +28,13 @@ def user_lines(users: GpuUsers | None, place: int | None, width: int, inside: bo
     said = [_words(one, inside) for one in each[:_MOST]]
     if len(each) > _MOST:
         said.append(f"and {len(each) - _MOST} more processes")
-    others = f"{users.hidden} processes of others could not be looked into" if users.hidden else ""
+    others = f"{users.hidden} processes of other users could not be read" if users.hidden else ""
     unseen = users.why or ("" if each else users.untold.get(place, "")) or others
     if inside and not unseen:
-        unseen = "those outside of this container may not be seen"
+        unseen = "those outside this container may be invisible"
     if not each:
         unknown = bool(users.why or place in users.untold)
-        said.append("unknown" if unknown else "nobody that can be seen from here" if unseen else "nobody")
+        said.append("unknown" if unknown else "no process that can be seen from here" if unseen else "nobody")
     for at, line in enumerate(said):
         _labelled(text, "held by" if at == 0 else "", line, width, "" if each else UNKNOWN if unseen else "")
     if unseen:
@@ -52,7 +52,7 @@ def _labelled(text: Text, name: str, said: str, width: int, style: str) -> None:
 
 
 def _words(one: GpuUser, inside: bool) -> str:
-    unseen = "(perhaps the host's number; its name is not to be seen from here)" if inside else _NO_NAME
+    unseen = "(perhaps the host's number; its name cannot be seen from here)" if inside else _NO_NAME
     name = one_line(one.name) if one.name else unseen
     holds = binary_size(one.vram_bytes) if one.vram_bytes is not None else "has it open"
     since = f", running for {duration(one.age_s)}" if one.age_s is not None else ""

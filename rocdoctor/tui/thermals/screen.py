@@ -69,10 +69,10 @@ class ThermalsPage(Page):
     ROOMY: ClassVar[Mapping[str, int]] = {"two": 110}  # the events stand beside the details
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
-        Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
+        Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, or not at all"),
         Binding("n", "now", "Now", show=False, tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
-        Binding("p", "plots", "Plots", tooltip="the plots of the selected GPU alone, or its values again"),
+        Binding("p", "plots", "Plots", tooltip="only the plots of the selected GPU, or its values again"),
         Binding("s", "sort", "Sort", tooltip="sort the GPUs by number, heat, power or use"),
         Binding("w", "write", "Write", tooltip="write what was seen as a table (CSV); asks where"),
         Binding("c", "copy", "Copy", tooltip="copy the command that judges the process on this GPU"),

@@ -54,7 +54,7 @@ def test_memory_of_a_gpu_is_no_node_of_the_processor(tmp_path: Path) -> None:
     ]
     assert [gpu.name.value for gpu in machine.gpus if isinstance(gpu.name, Known)] == ["Tesla V100-SXM2-16GB"]
     (line,) = [line for line in machine_lines(machine) if line.startswith("CPU")]
-    assert "2 NUMA nodes, 2 NUMA nodes of memory alone" in line
+    assert "2 NUMA nodes, 2 NUMA nodes with memory only" in line
 
 
 def test_a_gpu_without_its_uevent_file_is_known_by_the_single_files(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_of_two_answers_to_one_question_the_first_counts_and_it_is_said() -> Non
     data = b"rocdoctor capture 1\norigin: x\n-- env --\nA=1\n-- env --\nA=2\n"
     capture = parse(data)
     assert capture.answers["env"].text == "A=1"
-    assert "stands twice" in capture.notes[0]
+    assert "appears twice" in capture.notes[0]
 
 
 def test_what_was_not_asked_is_unknown_not_absent() -> None:

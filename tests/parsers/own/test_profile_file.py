@@ -38,7 +38,7 @@ def test_values_keep_their_text_and_lines() -> None:
         (HEAD + "a: !!str 1", "line 2: tags"),
         (HEAD + "---\nb: 1", "a second document"),
         (HEAD + "a: [[[[[[[[1]]]]]]]]", "line 2: nested deeper"),
-        (HEAD + "? [1]\n: 2", "line 2: a list or mapping in place of a key"),
+        (HEAD + "? [1]\n: 2", "line 2: a list or mapping instead of a key"),
         (HEAD + "a: [1\n", "not readable as YAML: line "),
         (HEAD + "a: \x00", "not readable as YAML"),
         (HEAD + "a: \ud800", "not readable as YAML"),

@@ -116,7 +116,7 @@ def test_more_ranks_than_gpus_move_to_gloo_and_say_so() -> None:
         (ROCM, GPUS[:2], 4, "auto", "needs a GPU for each rank: 4 asked for, torch sees 2"),
         (ROCM, [], None, "auto", "torch sees none"),
         ({"gloo": True}, [], None, "auto", "built without NCCL"),
-        (ROCM, GPUS, None, "cpu", "does not go with --device cpu"),
+        (ROCM, GPUS, None, "cpu", "cannot be used with --device cpu"),
     ],
 )
 def test_an_explicit_nccl_that_cannot_be_is_refused(

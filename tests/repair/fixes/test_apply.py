@@ -157,7 +157,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(scratch: Scratch) -> None:
     before = tree(scratch.root)
     journal = scratch.fresh()
     (result,) = apply(steps, "a-check", place, journal)
-    assert result == Done(False, "~/.bashrc: somebody has changed it meanwhile")
+    assert result == Done(False, "~/.bashrc: somebody has changed it in the meantime")
     assert tree(scratch.root) == before
     (result,) = undo(journal, place)
     assert not result.ok, "what somebody else wrote stays"

@@ -129,7 +129,7 @@ def test_the_whole_command_changes_what_it_declares_and_undoes_it(box: Box) -> N
     assert "switch off line 2 of ~/.bashrc; switch off line 2 of /etc/environment" in shown.stdout
     refused = box.fix("rocm-path-missing", "--apply")
     assert refused.returncode == 2
-    assert "no terminal to ask at" in refused.stderr
+    assert "no terminal to ask on" in refused.stderr
     assert tree(box.folder) == before
 
     applied = box.fix("rocm-path-missing", "--apply", "--yes")

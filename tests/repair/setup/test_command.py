@@ -84,7 +84,7 @@ def test_the_formats(planned: dict[str, SetupPlan], capsys: pytest.CaptureFixtur
     assert data["schema"] == "rocdoctor.setup/1"
     assert data["subject"]["kind"] == "bundle"
     assert run(["setup", "--from", _FIXTURE, "--format", "markdown"]) == 1
-    assert capsys.readouterr().out.startswith("## Set-up")
+    assert capsys.readouterr().out.startswith("## Setup")
     assert run(["setup", "--from", _FIXTURE, "--format", "junit"]) == 2
     assert "(choose from" in capsys.readouterr().err
 

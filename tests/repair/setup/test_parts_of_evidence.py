@@ -19,7 +19,7 @@ def test_a_denied_device_without_a_list_of_gpus_still_gives_the_groups() -> None
     )
     assert step_of(found, "device-access").actions[0].words == ("usermod", "-a", "-G", "render", "$USER")
     assert "driver-amd" not in ids(found)
-    assert any("not in the evidence" in note for note in found.notes)
+    assert any("evidence does not show" in note for note in found.notes)
 
 
 def test_a_chip_that_the_kernel_refuses_is_not_repaired() -> None:
@@ -62,7 +62,7 @@ def test_a_slot_without_atomics_is_for_a_person_and_no_warm_restart() -> None:
 def test_a_text_that_says_nothing_gives_a_plan_that_says_so() -> None:
     found = _read("hello, my training is slow\n")
     assert not [step for step in found.steps if step.layer in ("driver", "kernel", "rocm", "access")]
-    assert any("not in the evidence" in note for note in found.notes)
+    assert any("evidence does not show" in note for note in found.notes)
 
 
 def test_a_driver_that_is_not_in_the_evidence_is_unknown() -> None:

@@ -226,7 +226,7 @@ def test_json_is_the_contract() -> None:
 
 def test_markdown_is_a_guide() -> None:
     text = as_markdown(FULL, ["gpu 0     AMD"])
-    assert text.startswith("## Set-up for training with PyTorch\n\n**Step 2 of 8, now: Install AMD's driver package.**")
+    assert text.startswith("## Setup for training with PyTorch\n\n**Step 2 of 8, now: Install AMD's driver package.**")
     assert "| 2 | Install AMD's driver package | now |" in text
     assert "```sh\nsudo apt update\n" in text
     assert "- Verify: `rocdoctor check kernel-too-old-for-gpu` (after a restart)" in text

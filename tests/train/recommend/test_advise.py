@@ -285,7 +285,7 @@ def test_eight_bit_products_are_planned_where_card_and_program_have_them() -> No
         ("8xA100", {}, "matrix units that take them"),
         ("8xH100-SXM", {"method": "lora"}, "planned for pretraining"),
         ("8xH100-SXM", {"framework": "fsdp"}, "not fsdp"),
-        ("8xH100-SXM", {"model": "gemma-7b"}, "Megatron-LM alone"),
+        ("8xH100-SXM", {"model": "gemma-7b"}, "Megatron-LM only"),
     ):
         (said,) = recommend(fleet(gpus), work(**{"products": "fp8", **options})).needed
         assert words in said.text

@@ -2,7 +2,7 @@
 
 A row is ``FAULT  AT  MODE  WORLDS  LAYERS  [BESIDE]``. AT: the guilty rank (``last``: the one with the highest number;
 ``all``: every rank). LAYERS: the right one first, then what nobody can tell from it by numbers alone. BESIDE: other
-ranks that may be named, since it cannot be told at which end of a way it went wrong. A leading ``!`` marks a fault that
+ranks that may be named, since it is not clear at which end of a way it went wrong. A leading ``!`` marks a fault that
 needs ranks of its own, because it leaves something behind.
 
 - ``device``: what one rank computes or holds by itself is wrong: a kernel, a bit in memory, its own optimizer's step.

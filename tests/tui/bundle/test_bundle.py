@@ -199,7 +199,7 @@ def test_nothing_is_overwritten_and_the_reason_is_said(tmp_path: Path) -> None:
 
     text = driven(fixture_host("rx6700xt-override"), write, (200, 60))
     assert "Not written: " in text
-    assert "exists already; bundles are never overwritten" in text
+    assert "already exists; bundles are never overwritten" in text
     assert path.read_text() == "mine"
     assert os.listdir(tmp_path) == ["mine.txt"]
 

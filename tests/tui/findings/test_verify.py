@@ -203,13 +203,13 @@ def test_half_a_fix_is_named_as_such_and_new_words_are_shown() -> None:
         ((Verdict("hot", MACHINE, "crashed", why="KeyError"),), "Cannot tell: KeyError."),
         (
             (Verdict("hot", MACHINE, "not-applicable", why="no GPU here"),),
-            "Cannot tell, there is nothing left to judge: no GPU here.",
+            "Cannot tell: there is nothing left to judge: no GPU here.",
         ),
         (
             (Verdict("hot", named("gpu 0"), "pass"), Verdict("hot", named("gpu 1"), "unknown", why="it sleeps")),
-            "Not found any more, but unknown on gpu 1: it sleeps.",
+            "No longer found, but unknown on gpu 1: it sleeps.",
         ),
-        ((), "Cannot tell, there is nothing left to judge: the check says nothing."),
+        ((), "Cannot tell: there is nothing left to judge: the check says nothing."),
     ],
 )
 def test_unknown_is_never_fixed(after: tuple[Verdict, ...], words: str) -> None:

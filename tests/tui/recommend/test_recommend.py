@@ -310,7 +310,7 @@ def test_the_command_line_is_copied_and_other_targets_may_need_another_plan_whic
 
     said, targets = driven(fixture_host("mi300x-8gpu"), choose)
     assert targets == ("deepspeed",)
-    assert "These files can only express another plan. Train llama-3.1-8b" in said
+    assert "These files can express only a different plan. Train llama-3.1-8b" in said
     assert "DeepSpeed" in said
     model = "--model llama-3.1-8b --method full --from mi300x-8gpu.capture"
     assert copied == [f"rocdoctor recommend {model}", f"rocdoctor emit env torchrun {model} -o rocdoctor-plan"]

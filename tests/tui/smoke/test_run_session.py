@@ -125,7 +125,7 @@ def test_figures_stand_beside_what_the_machine_could_reach() -> None:
     run = SmokeRun(3, "nccl", "cuda", "2.11", 1.0, (), figures={"matmul_bf16_tflops": entries})
     (seen,), low = beside_peaks((run,), machine(*gpus))
     assert seen.figures["matmul_bf16_tflops"][0]["expected"] > 100
-    assert [one.gpu for one in low] == [1], "far below the equal GPUs beside it"
+    assert [one.gpu for one in low] == [1], "far below the identical GPUs here"
     assert beside_peaks((run,), None) == ((run,), ())
     plain = cpu_run(passed("a"))
     assert beside_peaks((plain,), machine()) == ((plain,), ())

@@ -101,14 +101,14 @@ def test_evidence_shows_its_results_which_can_be_written_once_and_nothing_can_be
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
-        assert "these results stand in the evidence" in state(app)
+        assert "these results are in the evidence" in state(app)
         assert "2 of 4 modes went wrong, first ddp; look first at the link between two GPUs." in state(app)
         assert "1 could not be tested." in state(app)
         assert "Start" not in shown(app)
         assert "Fault at rank 3 (0000:6a:00.0)." in one(app), "the first fault is selected"
         await pilot.press("s", "space", "plus")
         assert "[ ]" not in shown(app)
-        assert "these results stand in the evidence" in state(app)
+        assert "these results are in the evidence" in state(app)
         await until(pilot, lambda: "w Write" in shown(app))
         for words in (f"Written: {file}", "Not written: "):
             await pilot.press("w")

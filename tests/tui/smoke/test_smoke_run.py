@@ -282,7 +282,7 @@ def test_other_evidence_ends_a_run_of_this_machine(host: LiveFixture, runner: Sc
         await pilot.press("s")
         await until(pilot, runner.running.is_set)
         app.open(with_results(fixture_host("mi300x-8gpu"), cpu_run(failed("ddp"))))
-        await until(pilot, lambda: "these results stand in the evidence" in state(app))
+        await until(pilot, lambda: "these results are in the evidence" in state(app))
         assert runner.cancelled == 1
         assert "other evidence was opened: the smoke tests of this machine were ended" in notices(app)
 

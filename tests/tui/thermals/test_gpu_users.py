@@ -36,14 +36,16 @@ def test_each_process_has_its_pid_name_memory_and_age_and_the_first_a_command() 
 def test_nobody_is_said_only_where_everything_could_be_looked_into() -> None:
     assert _said(GpuUsers({0: ()})).split() == ["held", "by", "nobody"]
     hidden = _said(GpuUsers({0: ()}, hidden=3))
-    assert "nobody that can be seen from here" in hidden and "3 processes of others could not be looked into" in hidden
+    assert (
+        "no process that can be seen from here" in hidden and "3 processes of other users could not be read" in hidden
+    )
     unknown = _said(GpuUsers({0: ()}, why="no answer within 5s"))
     assert "held by     unknown" in unknown and "no answer within 5s" in unknown and "nobody" not in unknown
 
 
 def test_a_process_whose_name_is_hidden_keeps_its_number_and_many_are_counted() -> None:
     users = GpuUsers({0: tuple(GpuUser(pid, vram_bytes=_GIB) for pid in range(1, 11))})
-    assert "process 1 (its name is not to be seen from here): 1 GiB" in _said(users)
+    assert "process 1 (its name cannot be seen from here): 1 GiB" in _said(users)
     assert "and 4 more processes" in _said(users) and "process 7 " not in _said(users)
 
 
@@ -54,8 +56,8 @@ def test_a_process_without_a_name_is_not_offered_to_be_judged() -> None:
     assert judge_command(alone, 0) == "" and "check --pid" not in _said(alone)
     assert judge_command(GpuUsers({0: (nameless, *_TWO)}), 0) == "rocdoctor check --pid 4121"
     within = user_lines(alone, 0, 100, inside=True).plain
-    assert "process 31 (perhaps the host's number" in within and "outside of this container may not be seen" in within
-    assert "nobody that can be seen from here" in user_lines(GpuUsers({0: ()}), 0, 100, inside=True).plain
+    assert "process 31 (perhaps the host's number" in within and "outside this container may not be seen" in within
+    assert "no process that can be seen from here" in user_lines(GpuUsers({0: ()}), 0, 100, inside=True).plain
 
 
 def test_of_a_gpu_whose_processes_nobody_can_tell_it_is_not_said_that_nobody_holds_it() -> None:
@@ -88,7 +90,7 @@ def test_the_screen_says_within_a_container_that_others_may_hold_the_gpu() -> No
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.press("4")
-        await until(pilot, lambda: "nobody that can be seen from here" in shown(app))
+        await until(pilot, lambda: "no process that can be seen from here" in shown(app))
         assert "c Copy command" not in shown(app)
 
     driven(host, drive, (100, 50))

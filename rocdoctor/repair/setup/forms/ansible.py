@@ -65,7 +65,7 @@ def render(machines: Sequence[Made]) -> str:
 def _head(groups: Sequence[Sequence[Made]], names: Sequence[str]) -> Iterator[str]:
     plan, made = groups[0][0]
     yield "---"
-    yield from comment(f"Set-up for {GOAL_WORDS[plan.goal]}, from {made.subject}; written by rocdoctor.")
+    yield from comment(f"Setup for {GOAL_WORDS[plan.goal]}, from {made.subject}; written by rocdoctor.")
     yield "# Read it before you run it:  ansible-playbook -i hosts.ini --ask-become-pass FILE"
     yield "#"
     yield "# hosts.ini says which machine is in which group:"
@@ -76,7 +76,7 @@ def _head(groups: Sequence[Sequence[Made]], names: Sequence[str]) -> Iterator[st
             yield from comment(f"the host of {plain(one.name) or 'this plan'}{f' ({told})' if told else ''}", "#     ")
     yield "#"
     yield from comment(
-        "Log in as the user who will train, who may use sudo."
+        "Log in as the user who will train and can use sudo."
         if not made.root
         else "The plan was made for the user root: log in as root."
     )
@@ -89,7 +89,7 @@ def _head(groups: Sequence[Sequence[Made]], names: Sequence[str]) -> Iterator[st
         yield "# After the restart that is due already:  -e restarted=true"
     persons = [step for one, step in steps if fate(one, step) == "person" and not step.optional]
     if persons:
-        yield f"""# What is left to you, when you did it:  -e '{{"done_by_hand": ["{persons[0].id}"]}}'"""
+        yield f"""# When you have done what is left to you:  -e '{{"done_by_hand": ["{persons[0].id}"]}}'"""
     if made.foreign:
         yield from comment(f"The evidence names the interpreter {plain(made.foreign)}, which is not started; yours:")
         yield "#   -e train_python=PATH"
@@ -98,7 +98,7 @@ def _head(groups: Sequence[Sequence[Made]], names: Sequence[str]) -> Iterator[st
 
 def _play(name: str, plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     told: dict[str, Any] = {
-        "name": f"Set-up for {GOAL_WORDS[plan.goal]}",
+        "name": f"Setup for {GOAL_WORDS[plan.goal]}",
         "hosts": name,
         "gather_facts": True,
         "vars": {
@@ -157,7 +157,7 @@ def _before(made: PlanOrigin) -> list[Task]:
     if made.os_id:
         found += [
             {
-                "name": "Look which system this is",
+                "name": "Check which system this is",
                 # The shell reads the file: quoted or not, both are usual in it.
                 "ansible.builtin.shell": '. /etc/os-release && printf "%s" "$ID${VERSION_ID:+ }${VERSION_ID:-}"',
                 "register": "system",
@@ -165,7 +165,7 @@ def _before(made: PlanOrigin) -> list[Task]:
                 "check_mode": False,
             },
             {
-                "name": "Stop on any other system than that of the plan",
+                "name": "Stop on any system other than the one in the plan",
                 "ansible.builtin.assert": {
                     "that": "system.stdout == made_for",
                     "fail_msg": "This play was made for {{ made_for }}, and this is {{ system.stdout }}.",
@@ -176,7 +176,7 @@ def _before(made: PlanOrigin) -> list[Task]:
     who = "the user root" if made.root else "the user who will train, not for root"
     found.append(
         {
-            "name": "Stop as another user than that of the plan",
+            "name": "Stop as any user other than the one in the plan",
             "ansible.builtin.assert": {
                 "that": f"{VARIABLES['USER']} {'==' if made.root else '!='} 'root'",
                 "fail_msg": f"This play was made for {who}: log in as that user (remote_user, -u).",

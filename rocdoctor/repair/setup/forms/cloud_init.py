@@ -56,7 +56,7 @@ def render(plan: SetupPlan, made: PlanOrigin, enclosed: str) -> str:
 def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     yield "#cloud-config"
     told = ", ".join(one for one in (made.os_words, made.gpus) if one)
-    yield from comment(f"Set-up for {GOAL_WORDS[plan.goal]}, from {made.subject}; written by rocdoctor.")
+    yield from comment(f"Setup for {GOAL_WORDS[plan.goal]}, from {made.subject}; written by rocdoctor.")
     yield from comment(f"For new machines of this kind{f': {told}' if told else ''}. Read it before you use it.")
     done = [f"{number(plan, step)} ({plain(step.title)})" for step in plan.steps if step.state == "done"]
     if done:
@@ -67,7 +67,7 @@ def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     if later:
         names = ", ".join(plain(step.title) for step in later)
         yield from comment(f"Not needed for the goal, see the script: {names}.")
-    yield from comment("What happened stands in /var/log/cloud-init-output.log.")
+    yield from comment("The log is in /var/log/cloud-init-output.log.")
     yield "write_files:"
     yield from _file(_SCRIPT, "0755", script_of(plan, made.subject, made.root))
     apt = any(one.words[:1] == ("apt",) for step in plan.steps for one in step.actions)
@@ -78,7 +78,7 @@ def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
         yield from comment(told, indent="  ")
         yield from _file(_APT_WAITS, "0644", 'DPkg::Lock::Timeout "600";\n')
     if any(fate(plan, step) == "restart" for step in plan.steps):
-        yield from comment("A restart where the script asks for one; it goes on at the next start.")
+        yield from comment("It restarts where the script asks for it, and continues at the next start.")
         yield "power_state:"
         yield "  mode: reboot"
         yield f"  condition: [test, -e, {_MARK}]"
@@ -98,9 +98,9 @@ def _starter(root: bool, files: Sequence[str]) -> str:
         who, run = [], f"bash {_SCRIPT}"
     else:
         who = [
-            "# The first account that is a person's: cloud-init makes it, with the right to use sudo.",
+            "# The first account that is a person's: cloud-init makes it, who can use sudo.",
             "user=$(getent passwd 1000 | cut -d: -f1)",
-            '[ -n "$user" ] || { echo "no user with the number 1000: who is to train?" >&2; exit 1; }',
+            '[ -n "$user" ] || { echo "no user with the number 1000: which user will train?" >&2; exit 1; }',
         ]
         run = f"runuser -l \"$user\" -c 'exec bash {_SCRIPT}'"
     lines = [

@@ -62,7 +62,7 @@ def render(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str, gfx
     """
     no_image = "no image can be made from this plan."
     if not image.steps:
-        raise CannotExpress(f"{no_image} Nothing of this goal lies in an image. Nearest: --format text")
+        raise CannotExpress(f"{no_image} No part of this goal belongs in an image. Nearest: --format text")
     base = _base(image, made, gfx)  # where there is none, what is unknown of it matters no more
     gap = next((one for one in image.steps if not one.optional and one.state in ("unknown", "impossible")), None)
     gap = gap or next((one for one in image.steps if not one.optional and fate(image, one) == "person"), None)
@@ -103,7 +103,7 @@ def _wheels(image: SetupPlan) -> Iterator[tuple[str, str]]:
 
 
 def _head(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str) -> Iterator[str]:
-    yield from comment(f"Set-up for {GOAL_WORDS[image.goal]}, from {made.subject}; written by rocdoctor.")
+    yield from comment(f"Setup for {GOAL_WORDS[image.goal]}, from {made.subject}; written by rocdoctor.")
     told = ", ".join(one for one in (made.os_words, made.gpus) if one)
     if told:
         yield from comment(f"For machines of this kind: {told}. Read it before you build it.")

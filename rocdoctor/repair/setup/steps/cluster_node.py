@@ -152,8 +152,9 @@ def _notes(situation: Situation) -> tuple[str, ...]:
         "All nodes and the switches between them need the same MTU; one that is smaller on the way stalls large "
         "messages only.",
         "Firewalls between the nodes must let through the port of the meeting (torchrun: 29500 unless named) and the "
-        "ports that NCCL, RCCL and gloo choose for themselves, so mostly everything within the cluster's network.",
-        "Where a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
+        "ports that NCCL, RCCL and gloo choose for themselves, which usually means all traffic within the cluster's "
+        "network.",
+        "If a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
         "GLOO_SOCKET_IFNAME.",
     ]
     if situation.enclosed:
@@ -191,7 +192,7 @@ def _same(situation: Situation) -> Step:
         notes=(
             "rocdoctor bundle on each node writes one file; rocdoctor diff compares two or more of them.",
             "rocdoctor smoke --nnodes 2 --node-rank 0 --rdzv ADDRESS:29500 (and 1 on the other node) proves the "
-            "network; within srun it needs --nnodes auto alone.",
+            "network; within srun it needs only --nnodes auto.",
         ),
         optional=True,
     )

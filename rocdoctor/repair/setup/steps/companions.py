@@ -50,7 +50,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
         notes = (first.fix.text + ".",) if first.fix is not None else ()
         return Step(
             "duplicates",
-            "Leave one copy of each package",
+            "Keep only one copy of each package",
             "todo",
             first.message,
             evidence,
@@ -64,7 +64,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
     undo = (Action(words=(*here.pip, "install", "--no-deps", *plain)),) if plain else ()
     return Step(
         "triton",
-        "Leave the triton that belongs to torch",
+        "Keep only the triton that belongs to torch",
         "todo",
         about[0][1].message,
         evidence,
@@ -118,7 +118,7 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
         "now",
         Verify(_MISMATCH),
         bring_back_alone(here, {name: own[name] for name in wrong}),
-        notes=(f"torch=={version} stands in the command so that pip takes the packages built for this torch.",),
+        notes=(f"torch=={version} is in the command so that pip takes the packages built for this torch.",),
     )
 
 
@@ -129,7 +129,7 @@ def _numpy(situation: Situation, here: Interpreter) -> Step | None:
     have = value_or(situation.machine.torch.packages, {}).get("numpy", "")
     return Step(
         "numpy",
-        "Install NumPy 1 beside this old torch",
+        "Install NumPy 1 alongside this old torch",
         "todo",
         found.message,
         found.evidence,
@@ -151,9 +151,7 @@ def _fine(situation: Situation, want: RequiredTorch) -> Step:
     question = torch.packages.source.question if isinstance(torch.packages, Known) else ""
     evidence = tuple(quote(question, one) for one in there or ["none of torchvision, triton and their like"])
     why = (
-        f"{', '.join(there)} fit the installed torch."
-        if there
-        else "Nothing beside torch is installed that could clash."
+        f"{', '.join(there)} fit the installed torch." if there else "No other installed package conflicts with torch."
     )
     return Step("companions", "Companion packages of torch", "done", why, evidence, notes=_others(situation, want))
 

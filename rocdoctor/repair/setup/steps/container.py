@@ -45,7 +45,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     if situation.enclosed:
         return (_inside(situation),)
     if situation.wsl:
-        why = "How a container gets the GPU of Windows from WSL is not in the tables."
+        why = "The tables do not say how a container in WSL gets the Windows GPU."
         return (Step(_RUN, "Start a container with the GPU", "unknown", why, verify=Verify(command="docker info")),)
     vendors = [one.vendor for one in situation.targets if one.vendor in ("amd", "nvidia")]
     found = [_engine(situation)]
@@ -78,14 +78,14 @@ def _engine(situation: Situation) -> Step:
             notes=notes if "docker" in there else (),
         )
     if not all(isinstance(_program(situation, name), Known) for name in ("docker", "podman")):
-        why = "Whether docker or podman is installed is not in this evidence."
+        why = "The evidence does not show whether docker or podman is installed."
         return Step(_ENGINE, title, "unknown", why, verify=Verify(command="podman --version", shows="a version"))
     found = situation.distribution
     package = next((one for one in _PACKAGES if found is not None and install.package_exists(found, one)), None)
     evidence = tuple(cite(_program(situation, name), f"no {name}") for name in ("docker", "podman"))
     why = "Neither docker nor podman is installed."
     if package is None or situation.manager not in package_managers():
-        gap = f"The tables do not say which package of {situation.os_words} brings one."
+        gap = f"The tables do not say which package of {situation.os_words} provides one."
         return Step(_ENGINE, title, "unknown", f"{why} {gap}", evidence, verify=Verify(command="podman --version"))
     program = "podman" if package == "podman" else "docker"
     return Step(
@@ -113,7 +113,7 @@ def _toolkit(situation: Situation) -> Step:
     if isinstance(here, Known) and here.value is not None:
         return Step(_TOOLKIT, title, "done", "The toolkit is installed.", (cite(here),), verify=verify, notes=notes)
     if not isinstance(here, Known):
-        why = "Whether the toolkit is installed is not in this evidence."
+        why = "The evidence does not show whether the toolkit is installed."
         return Step(_TOOLKIT, title, "unknown", why, verify=verify, notes=notes)
     found = situation.distribution
     route = install.toolkit_steps(found, "nvidia") if found is not None else Unknown("the tables have no such row")
@@ -158,7 +158,7 @@ def _toolkit_notes(situation: Situation) -> tuple[str, ...]:
     engines = _engines(situation)
     found: list[str] = []
     if "docker" in engines or not engines:
-        found.append("docker has to be told once: nvidia-ctk runtime configure --runtime=docker, then restart docker.")
+        found.append("docker needs this once: nvidia-ctk runtime configure --runtime=docker, then restart docker.")
     if "podman" in engines or not engines:
         found.append(
             "podman takes the GPUs by CDI. From toolkit 1.18 on a service writes that file; before, nvidia-ctk cdi "
@@ -226,7 +226,7 @@ def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
     ]
     if vendor == "amd":
         found += [
-            "The nodes are /dev/kfd and /dev/dri/renderD*; to hand on one GPU name its render node alone.",
+            "The nodes are /dev/kfd and /dev/dri/renderD*; to pass one GPU, name only its render node.",
         ]
         if "docker" in engines:
             found += [
@@ -254,7 +254,7 @@ def _inside(situation: Situation) -> Step:
         why = f"No GPU is in this machine, so this {kind} needs no devices."
         return Step(_RUN, "Start the container", "done", why, tuple(evidence))
     if not opened:
-        why = f"No node of a GPU could be opened in this {kind}."
+        why = f"No GPU device node could be opened in this {kind}."
         return Step(_RUN, "Start the container with the GPU", "waiting", why, tuple(evidence), needs=("access",))
     evidence += [cite(node.access, f"{node.path}: {value_or(node.access, '')}") for node in opened[:4]]
     names = [node.path for node in opened if node.path.startswith(("/dev/kfd", "/dev/nv"))]

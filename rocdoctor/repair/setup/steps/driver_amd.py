@@ -84,7 +84,7 @@ def _listed(situation: Situation) -> Step | None:
     step = _packages(situation, route, why, (), "combination-not-listed")
     built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("amdgpu/")]
     if built:
-        note = "Where the restart does not load it, dkms status and the kernel log tell why."
+        note = "If the restart does not load it, dkms status and the kernel log show why."
         step = replace(step, state="waiting", actions=(), notes=(note,))
     return replace(step, id="driver-amd-package", optional=True)
 
@@ -100,7 +100,7 @@ def _driver(situation: Situation) -> Step:
     if None in driven and False not in driven:
         if (logged := taken_by_log(situation, gpus)) is not None:
             return Step(_ID, _TITLE, "done", *logged, verify=Verify("gpu-without-driver"))
-        why = "Which driver is bound to the GPU is not in this evidence; lspci -k shows it."
+        why = "The evidence does not show which driver is bound to the GPU; lspci -k shows it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     for check, step_id in _ELSEWHERE.items():
         found = situation.finding(check, "warning")
@@ -205,7 +205,7 @@ def _by_hand(found: Finding, check: str) -> Step:
     fix = found.fix
     return Step(
         _ID,
-        "Make the GPU usable for compute",
+        "Make the GPU usable for computing",
         "todo",
         sentence(found.message),
         found.evidence,
@@ -236,7 +236,7 @@ def _missing(situation: Situation) -> Step:
             (cite(machine.kernel.dkms, entry), *evidence),
             effective="reboot",
             verify=Verify("gpu-without-driver"),
-            notes=("Where it is still not loaded after a restart, modprobe amdgpu and the kernel log tell why.",),
+            notes=("If it is still not loaded after a restart, modprobe amdgpu and the kernel log show why.",),
         )
     if release and mine and _packaged(situation):
         return _build(situation, mine, evidence)
@@ -328,7 +328,7 @@ def _packages(
     secure = situation.machine.kernel.secure_boot
     if isinstance(secure, Unknown) and secure.reason != "absent":  # without EFI variables there is no Secure Boot
         notes.append(
-            "Whether Secure Boot is on is not known here (mokutil --sb-state shows it): then its key comes first."
+            "Whether Secure Boot is on is not known here (mokutil --sb-state shows it). If it is, its key comes first."
         )
     if situation.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
@@ -365,12 +365,12 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
     found = situation.distribution
     package = install.firmware_package(found) if found is not None and first else None
     if package is not None and package.section:
-        notes.append(f"{package.package} stands in the section {package.section} of the archive.")
+        notes.append(f"{package.package} is in the section {package.section} of the archive.")
     extra = f"linux-modules-extra-{situation.kernel}"
     generic = situation.kernel.endswith("-generic")
     if generic and found is not None and found.id == "ubuntu" and install.modules_apart(situation.kernel, found.key):
         first = [packages_action(found.manager, "install", extra), *first]
-        notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
+        notes.append("Servers and clouds have kernels without it: the package of extra modules has it.")
         notes += [one for one in install.kernel_gone(found, situation.kernel)[:1] if one]
     actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
     return Step(

@@ -64,7 +64,7 @@ def _step(situation: Situation) -> Step | None:
     enrol = tuple(one for one in install.secure_boot_steps(found) if one.after) if found is not None else ()
     actions = with_key_tool(situation, actions_of(enrol))
     if not enrol or open_in(actions):
-        gap = "The tables do not say where its key lies on this distribution."
+        gap = "The tables do not say where its key is on this distribution."
         return Step(_ID, _TITLE, "unknown", f"{why} {gap}", tuple(dict.fromkeys(evidence)), verify=_VERIFY)
     return Step(
         _ID,

@@ -94,7 +94,7 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
             return _done(situation, gpus)
         return _by_hand(situation, *reason)
     if reason is None:
-        why = "Which driver is bound to the GPU is not in this evidence; nvidia-smi shows it."
+        why = "The evidence does not show which driver is bound to the GPU; nvidia-smi shows it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     return _repair(situation, *reason)
 
@@ -142,8 +142,8 @@ def _left_out(situation: Situation) -> tuple[str, ...]:
         if gpu not in served and not is_reserved(gpu) and isinstance(gpu.compute_capability, Known)
         if install.driver_needed(gpu.compute_capability.value) in ("ended", "closed")
     ]
-    dark = "" if any(map(is_driven, served)) else " A screen on it stays dark where nouveau no longer loads."
-    return tuple(f"{one} is left out: the driver of the newer GPUs does not run it.{dark}" for one in gone)
+    dark = "" if any(map(is_driven, served)) else " A screen connected to it stays dark once nouveau no longer loads."
+    return tuple(f"{one} is left out: the driver of the newer GPUs does not support it.{dark}" for one in gone)
 
 
 def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
@@ -279,7 +279,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if situation.secure_boot is None and route.secure_boot:
         notes.append(f"Whether Secure Boot is on is not known. {install.boot_notes(route.secure_boot)[0]}")
     if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
-        notes.append("Ubuntu signs this module, so that Secure Boot accepts it as it is.")
+        notes.append("Ubuntu signs this module, so Secure Boot accepts it.")
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
         notes.append("nouveau drives the GPU until the restart; the package keeps it from loading afterwards.")
     return Step(

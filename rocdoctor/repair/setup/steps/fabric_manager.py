@@ -43,7 +43,7 @@ def _down(situation: Situation) -> Step | None:
         return None
     version = value_or(situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     fix = found.fix
-    which = "which package brings it here is not in the tables"
+    which = "which package provides it here is not in the tables"
     fabric = _fabric(situation, next(iter(numbers(version)), None))
     if fabric is not None and not open_in(actions_of(fabric.steps)):
         which = f"where it is missing: {actions_of(fabric.steps)[0].command}"
@@ -83,7 +83,9 @@ def _ahead(situation: Situation, gpus: Sequence[Gpu]) -> Step | None:
     fabric = _fabric(situation, _branch(situation))
     actions = with_fresh_lists(actions_of(fabric.steps)) if fabric is not None else ()
     if fabric is None or open_in(actions):
-        gap = f"Which package brings it on {situation.os_words} is not in the tables; its version must be the driver's."
+        gap = (
+            f"Which package provides it on {situation.os_words} is not in the tables; its version must be the driver's."
+        )
         return Step(_ID, title, "unknown", f"{why} {gap}", evidence, verify=verify)
     sources = tuple(dict.fromkeys((*fabric.sources, *sources_of(fabric.steps))))
     return Step(

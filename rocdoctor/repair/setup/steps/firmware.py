@@ -49,7 +49,7 @@ def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> 
     disk = install.initramfs(found)
     if found is None or package is None or isinstance(disk, Unknown):
         gap = f"Which package of {situation.os_words} has its firmware is not in the tables."
-        notes = (f"AMD's driver package brings firmware of its own where it can be installed: {VENDOR_PAGE}",)
+        notes = (f"AMD's driver package, where it can be installed, includes its own firmware: {VENDOR_PAGE}",)
         return Step(_ID, _TITLE, "unknown", f"{why} {gap}", evidence, verify=_VERIFY, notes=notes)
     young = [gfx for gfx in situation.gfx if gfx in package.too_old_for]
     if young:
@@ -59,7 +59,7 @@ def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> 
     lines = [sentence(package.text)]
     if package.section:
         lines.append(
-            f"It stands in the section {package.section} of the archive: add that word to the lines of the "
+            f"It is in the section {package.section} of the archive: add that word to the lines of the "
             "package sources first, where it is missing."
         )
     removal = packages_action(found.manager, "remove", package.package)
@@ -96,7 +96,7 @@ def _too_old(
             text,
             evidence,
             verify=_VERIFY,
-            notes=("AMD's driver package of a later step brings firmware of its own.",),
+            notes=("AMD's driver package in a later step includes its own firmware.",),
         )
     return Step(
         _ID,

@@ -220,7 +220,7 @@ def _asked(situation: Situation, said: str) -> Step | None:
             expects=install.at_least(least) if least else "",
         ),
         actions_of(update.undo),
-        notes=("Nothing but a copy of the disk takes an upgrade of the whole system back.",) if whole else (),
+        notes=("Only a copy of the disk can undo an upgrade of the whole system.",) if whole else (),
         sources=(*update.sources, *sources_of(update.steps)),
         table="install",
         kind=install.weakest("install", update.sources),

@@ -51,7 +51,7 @@ _GTT = ("gttsize", "gtt_size")
 _GTT_STEPS = ("parameter-gttsize", "parameter-gtt-size")
 _LEAVE, _TO_DRIVER = "Leave the amdgpu parameter ", " to the driver"
 _GTT_TEXT = (
-    "Take it out where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
+    "Remove it where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
     "and amdgpu calls its own gttsize deprecated."
 )
 # What lists the packages of AMDGPU-PRO, by package manager.
@@ -170,7 +170,7 @@ def _where(situation: Situation, names: Iterable[str]) -> tuple[str, ...]:
     how = " && ".join(action.command for action in known) or "update-initramfs -u, dracut -f or mkinitcpio -P"
     return (
         f"To find it: grep -rns {words} /etc/modprobe.d /proc/cmdline",
-        f"Files in /etc/modprobe.d may stand in the initial RAM disk too: after a change make it again ({how}).",
+        f"Files in /etc/modprobe.d may also be in the initial RAM disk: rebuild it after a change ({how}).",
     )
 
 
@@ -241,7 +241,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
         if gone:
             yield Step(
                 "obsolete-packages",
-                "Remove packages that no release has any more",
+                "Remove packages that no release contains any more",
                 "todo",
                 f"Installed from an older source: {', '.join(gone)}.",
                 (cite(packages, ", ".join(gone)),),
@@ -252,7 +252,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
                 Verify("rocm-mixed-installs"),
                 notes=(
                     "What is removed with them is listed before anything is done: read it.",
-                    "Nothing brings them back: no release has them any more.",
+                    "They cannot be restored: no release has them any more.",
                 ),
             )
         yield from _pro(situation, packages, found.manager)
@@ -263,7 +263,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
         if not _names(mixed) and mixed.fix is not None:
             yield Step(
                 "mixed-rocm-packages",
-                "Bring ROCm's packages to one release",
+                "Move all ROCm packages to one release",
                 "todo",
                 sentence(mixed.message),
                 mixed.evidence,
@@ -282,7 +282,7 @@ def _pro(situation: Situation, packages: Known[Mapping[str, str]], manager: str)
         remove = packages_action(manager, "remove", *names).command
         yield Step(
             "amdgpu-pro",
-            "Packages of AMDGPU-PRO beside ROCm",
+            "Packages of AMDGPU-PRO alongside ROCm",
             "todo",
             f"Installed: {', '.join(names)}. {row['text']}",
             (cite(packages, shown),),
@@ -328,5 +328,5 @@ def _sources(situation: Situation) -> Iterator[Step]:
         "now",
         Verify(command=shell("grep -n ^deb {paths:path}", paths=paths), shows=f"{suite} in every line, or no line"),
         tuple(dict.fromkeys(undo)),
-        notes=("Packages from them may stand in the way of those for this release.",),
+        notes=("Packages from them may conflict with those for this release.",),
     )

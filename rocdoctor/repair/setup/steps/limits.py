@@ -84,7 +84,7 @@ def _nofile(situation: Situation) -> Step | None:
             return None
         shown = "unlimited" if fact.value is None else str(fact.value)
         return Step(
-            "nofile", title, "done", f"A process may open {shown} files.", (cite(fact, shown),), verify=Verify(check)
+            "nofile", title, "done", f"A process can open {shown} files.", (cite(fact, shown),), verify=Verify(check)
         )
     return _by_hand(situation, "nofile", title, found, check)
 

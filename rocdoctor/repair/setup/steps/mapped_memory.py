@@ -84,7 +84,7 @@ def _set(
         "Only what is in use is taken from the system; a model that fits without this needs nothing.",
     ]
     if not wanted.named:
-        notes.append(f"AMD's page is about RDNA 3.5; the limit is the kernel's and holds for {_gfx(gpu)} too.")
+        notes.append(f"AMD's page is about RDNA 3.5; the limit is the kernel's and applies to {_gfx(gpu)} too.")
     if isinstance(change, Unknown):
         by_hand = f"Add {word} to the kernel's command line: {change.why}."
         return Step(

@@ -50,15 +50,14 @@ def _checks(situation: Situation) -> Step:
     if not causes:
         notes = tuple(f"Worth a look: {sentence(cause.message)}" for cause in diagnosis.causes[:3])
         evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
-        why = "No check of ours finds an error in this evidence."
+        why = "No check finds an error in this evidence."
         if diagnosis.worst == "error":
-            evidence = (Evidence("errors of a GPU that trains nothing alone", "rocdoctor check"),)
+            evidence = (Evidence("only errors of a GPU that is not used for training", "rocdoctor check"),)
             why = "No check finds an error that touches training: what is left is of a GPU without ROCm."
         return Step("checks", "Check the whole machine", "done", why, evidence, verify=verify, notes=notes)
     first = causes[0]
-    why = (
-        f"{count_words(len(causes), 'error')} stand{'s' if len(causes) == 1 else ''}, first: {sentence(first.message)}"
-    )
+    left = "remains" if len(causes) == 1 else "remain, the first"
+    why = f"{count_words(len(causes), 'error')} {left}: {sentence(first.message)}"
     shown = first.finding.evidence if first.finding is not None else ()
     remedies = tuple(
         f"{subjects_text(cause.subjects)}: {sentence(cause.finding.fix.text)}"
@@ -90,7 +89,7 @@ def _smoke(situation: Situation) -> Step:
         evidence = (Evidence(count_words(len(passed), "mode") + " passed", situation.machine.smoke_question),)
         return Step("smoke", title, "done", "The smoke tests ran here and no mode failed.", evidence, verify=verify)
     torch = situation.machine.torch.version
-    why = "Each kind of parallelism runs on a small scale, and its numbers are compared with those of one process."
+    why = "Each kind of parallelism runs at small scale, and its results are compared with those of one process."
     if failed:
         why = f"{count_words(len(failed), 'mode')} of the smoke tests failed: {failed[0].mode}."
     elif isinstance(torch, Known) and torch.value is not None and works(situation.machine):

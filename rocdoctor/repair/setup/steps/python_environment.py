@@ -66,7 +66,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     if made is None or (fits and made.series not in fits):
         which = f"Python {fits[-1]} or older" if fits else "another Python"
         gap = f"The tables have no wheel for Python {made.series}." if made is not None and fits else ""
-        more = f"An environment with {which} is needed; which package of {situation.os_words} brings it is not known."
+        more = f"An environment with {which} is needed; which package of {situation.os_words} provides it is not known."
         return Step(
             _ID,
             "Make a Python environment",
@@ -74,13 +74,15 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
             " ".join(one for one in (why, gap, more) if one),
             here.evidence,
             verify=Verify(command=_VERSION, shows=which),
-            notes=("uv and conda bring a Python of their own: rocdoctor setup --with uv",),
+            notes=("uv and conda install their own Python: rocdoctor setup --with uv",),
         )
     ways = list(install.environment_steps(found, NEW)) if found is not None and maker == "venv" else []
     if maker != "venv":
         ways = list(install.environment_by(maker, NEW, made.series))
     actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
-    notes = [f"rocdoctor looks there where no other environment is active; in a shell to work in: . {NEW}/bin/activate"]
+    notes = [
+        f"rocdoctor looks there where no other environment is active; to work in a shell, run . {NEW}/bin/activate"
+    ]
     if maker != "venv":
         notes.append(f"It needs {maker} on your PATH.")
     if situation.in_job:

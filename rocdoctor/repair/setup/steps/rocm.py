@@ -40,20 +40,21 @@ _ID = "rocm"
 _VERIFY = Verify("rocm-gpu-support-window")
 _CPU = "What works: torch's CPU wheel on this machine, or another card."
 _INSTEAD = (
-    f"{_CPU} Builds of torch that volunteers make for such "
-    "cards exist; nobody answers for their numbers, and each update of kernel or ROCm may end them."
+    f"{_CPU} Volunteers build torch for such cards, but "
+    "nobody guarantees the results, and any kernel or ROCm update can break them."
 )
 _OLD_WHEEL = (
     "What works: official torch wheels still carry code for it. Parts of their libraries may lack kernels, nobody "
-    "tests it, and a later release may drop it; the CPU wheel is the way without risk."
+    "tests it, and a later release may drop it; the CPU wheel has no such risk."
 )
 _BY_WHEEL = ("pytorch", "cluster-node")  # goals that a torch wheel reaches without ROCm's packages
 _WHEEL = (
-    "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo and amd-smi. What extensions "
-    "are compiled with is in amdrocm-core-dev (amdrocm-core-devel on RPM systems)."
+    "A torch wheel includes the ROCm libraries that it needs: these packages add rocminfo and amd-smi. The compilers "
+    "for extensions are in amdrocm-core-dev (amdrocm-core-devel on RPM systems)."
 )
 _WHEEL_OWN = (
-    "A torch wheel brings the ROCm libraries that it needs: these packages are for other programs of the distribution, "
+    "A torch wheel includes the ROCm libraries that it needs: these packages are for other programs of the "
+    "distribution, "
     "and for what is compiled here."
 )
 
@@ -102,7 +103,7 @@ def _packages(situation: Situation) -> Sequence[Step]:
     if installed:
         return (_installed(situation, installed, optional),)
     if not situation.machine.rocm_complete:
-        why = "Whether ROCm is installed is not in this evidence; ls -d /opt/rocm* shows it."
+        why = "The evidence does not show whether ROCm is installed; ls -d /opt/rocm* shows it."
         return (Step(_ID, "ROCm packages", "unknown", why, verify=_VERIFY, optional=optional),)
     if not situation.gfx:
         why = "The target of this GPU is not known yet: the driver reports it, and it decides which packages fit."
@@ -278,7 +279,9 @@ def _beside(situation: Situation, route: install.Route, removed: bool) -> list[s
                 f"which packages {one.root} is of is not in this evidence."
             )
         elif stream not in route.remove_first:
-            found.append(f"ROCm {version} stays beside it, in {one.root}: programs take the one that their PATH names.")
+            found.append(
+                f"ROCm {version} stays alongside it, in {one.root}: programs use the one that their PATH names."
+            )
     return found
 
 

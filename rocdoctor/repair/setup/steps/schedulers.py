@@ -43,8 +43,8 @@ def _slurm(situation: Situation, vendor: str, count: int) -> Step:
         risk="manual",
         verify=Verify(command="slurmd -G", shows=f"Name=gpu with Count={count} in all"),
         notes=(
-            f"Where Slurm runs this cluster. In gres.conf beside slurm.conf, on this node: {told.detect}",
-            f"Where it detects nothing, in its place: {told.by_file}",
+            f"Where Slurm runs this cluster. In gres.conf, next to slurm.conf, on this node: {told.detect}",
+            f"If it detects nothing, in its place: {told.by_file}",
             *told.notes,
         ),
         sources=told.sources,

@@ -244,18 +244,18 @@ def _notes(
         gone = ", ".join(f"{name} {version}" for name, version in old.items())
         found.append(f"What goes: {gone}.")
         if not undo:
-            found.append("From which index it came is not known, so no command here brings it back.")
+            found.append("The index it came from is not known, so no command here can restore it.")
     elif isinstance(situation.machine.torch.version, Known) and situation.machine.torch.version.value:
-        found.append(f"torch {situation.machine.torch.version.value} of the other interpreter stays as it is.")
+        found.append(f"torch {situation.machine.torch.version.value} in the other interpreter stays unchanged.")
     if into.kind == "conda":
         found.append("Where conda itself installed torch, remove it with conda first: pip does not see all of it.")
     if want.backend == "rocm" and wheel.support == "official":
         found.append(_listed(situation, want))
     found += wheel.notes
     if want.backend == "cuda" and situation.nvidia_release and not driver_version(situation.machine, "nvidia"):
-        found.append(f"It is chosen for driver {situation.nvidia_release} or newer, which the driver's step brings.")
+        found.append(f"It is chosen for driver {situation.nvidia_release} or newer, which the driver step installs.")
     if wheel.kind == "amd":
-        found.append("It brings packages rocm-sdk-*, which pip uninstall of torch leaves in the environment.")
+        found.append("It installs packages named rocm-sdk-*, which uninstalling torch leaves in the environment.")
     if wheel.newer:
         newer = ", ".join(wheel.newer)
         found.append(
@@ -270,8 +270,8 @@ def _notes(
                 )
     if situation.wsl and want.backend == "rocm" and wheel.kind != "amd":
         found.append(
-            "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's wheels of ROCm 10.1 "
-            "bring what it needs."
+            "Whether the runtime inside this wheel reaches the Windows GPU is not known; AMD's wheels of ROCm 10.1 "
+            "include what it needs."
         )
     installed = [value_or(one.version, "") for one in situation.machine.rocm]
     series_of = [one for one in installed if one and not one.startswith(wheel.flavour.removeprefix("rocm"))]

@@ -68,7 +68,7 @@ def _override(situation: Situation, want: RequiredTorch) -> Step | None:
         "torch-wheel-lacks-gfx",
         support,
         risky=True,
-        note="The way without risk is a torch for the CPU.",
+        note="A CPU build of torch avoids that risk.",
     )
 
 

@@ -21,11 +21,11 @@ from rocdoctor.repair.setup.torch_environment import Interpreter, fresh, under_t
 
 LAYER: Layer = "driver"
 
-_ID, _TITLE = "driver-windows", "GPU driver of Windows"
+_ID, _TITLE = "driver-windows", "Windows GPU driver"
 _AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
 _NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
-    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the GPU of Windows "
+    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the Windows GPU "
     "through /dev/dxg, and /dev/kfd does not exist.",
     "rocm-smi does not work here, and amd-smi only where it was built for WSL; rocminfo, nvidia-smi and torch do.",
 )
@@ -67,7 +67,7 @@ def _step(situation: Situation) -> Step:
     machine = situation.machine
     if works(machine):
         count = value_or(machine.torch.device_count, 0)
-        why = f"torch counts {count} GPU{'' if count == 1 else 's'} of Windows, so its driver serves WSL."
+        why = f"torch counts {count} GPU{'' if count == 1 else 's'} of Windows, so its driver works for WSL."
         return Step(_ID, _TITLE, "done", why, (cite(machine.torch.device_count, f"{count} devices"),))
     driver = machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
     if isinstance(driver, Known) and value_or(machine.nvidia_failure, None) is None:
@@ -77,7 +77,7 @@ def _step(situation: Situation) -> Step:
             newer = _newer_rocm(situation, gpu.gfx)
             if newer is not None:
                 return newer
-            why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver serves WSL."
+            why = f"The runtime lists a Windows GPU ({gpu.gfx.value}), so its driver works for WSL."
             return Step(_ID, _TITLE, "done", why, (cite(gpu.gfx),))
     found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
     if found is not None:
@@ -91,7 +91,7 @@ def _step(situation: Situation) -> Step:
             verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
             notes=(sentence(found.fix.text),) if found.fix is not None else (),
         )
-    why = "Whether the driver of Windows serves WSL is not in this evidence: no tool and no torch lists a GPU."
+    why = "The evidence does not show whether the Windows driver works for WSL: no tool and no torch lists a GPU."
     return Step(
         _ID,
         _TITLE,
@@ -125,13 +125,13 @@ def _newer_rocm(situation: Situation, gfx: Known[str]) -> Step | None:
     known = [one for one in installed if numbers(one)]
     if row is None or any(numbers(one)[:2] >= numbers(line) for one in known):
         return None
-    serves = f"The runtime{f' of ROCm {known[0]}' if known else ''} lists a GPU of Windows ({gfx.value})"
+    serves = f"The runtime{f' of ROCm {known[0]}' if known else ''} lists a Windows GPU ({gfx.value})"
     return Step(
         _ID,
         f"AMD Software {row['adrenalin']} or newer in Windows",
         "unknown",
-        f"{serves}, and ROCm {line}, which this plan brings, asks for AMD Software (Adrenalin) {row['adrenalin']} or "
-        "newer: which one Windows has cannot be seen from in here.",
+        f"{serves}, and ROCm {line}, which this plan installs, requires AMD Software (Adrenalin) {row['adrenalin']} or "
+        "newer. WSL cannot show which version Windows has.",
         (cite(gfx),),
         risk="manual",
         verify=Verify(command="rocminfo", shows=f"the GPU, with the runtime of ROCm {line} too"),

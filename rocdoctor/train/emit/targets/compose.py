@@ -82,7 +82,7 @@ def _amd() -> Iterator[str]:
     yield "      - /dev/dri"
     yield "    group_add:"
     yield from comment(
-        "the group that owns these devices. Where that is render, its number differs from host to host and images "
+        "the group that owns these devices. If that is render, its number differs from host to host and images "
         "often lack its name: start with RENDER_GID=$(getent group render | cut -d: -f3) docker compose up",
         indent="      ",
     )

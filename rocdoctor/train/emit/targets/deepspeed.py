@@ -112,7 +112,7 @@ def _zero(plan: Plan) -> list[DeepSpeedLine]:
     gib = 4 * bucket / 2**30
     held = f"two buckets of {bucket:,} 16-bit gradients are in flight ({gib:.2g} GiB), as estimated"
     lines += [
-        DeepSpeedLine(f"{name}overlap_comm", True, "gradients are reduced while the backward pass goes on"),
+        DeepSpeedLine(f"{name}overlap_comm", True, "gradients are reduced during the backward pass"),
         DeepSpeedLine(f"{name}contiguous_gradients", True, "gradients are copied into one buffer: no fragments"),
         DeepSpeedLine(f"{name}reduce_bucket_size", bucket, held),
     ]
@@ -167,7 +167,7 @@ def _optimizer(plan: Plan) -> list[DeepSpeedLine]:
         lines.append(DeepSpeedLine("optimizer.params.momentum", 0.9, "one momentum a parameter was estimated"))
     if kind == "SGD" and work.parallel.zero:
         lines.append(
-            DeepSpeedLine("zero_allow_untested_optimizer", True, "DeepSpeed takes SGD with ZeRO only when told so")
+            DeepSpeedLine("zero_allow_untested_optimizer", True, "DeepSpeed accepts SGD with ZeRO only if this is set")
         )
     return lines
 

@@ -85,7 +85,7 @@ def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
     if not model.bias:
         qkv = ("--add-qkv-bias",) if model.attn_bias else ()
         yield Argument(
-            ("--disable-bias-linear", *qkv), "biases on queries, keys and values alone" if qkv else "no biases"
+            ("--disable-bias-linear", *qkv), "biases on queries, keys and values only" if qkv else "no biases"
         )
     if not model.tied:
         yield Argument(("--untie-embeddings-and-output-weights",), "the head has a matrix of its own")
@@ -98,7 +98,7 @@ def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
     yield Argument(("--rotary-base", base, "--norm-epsilon", epsilon), reason, base.startswith("$"))
     share = _rotated(model)
     if share is not None:
-        yield Argument(("--rotary-percent", share), "a part of each head is rotated alone")
+        yield Argument(("--rotary-percent", share), "only a part of each head is rotated")
     yield Argument(
         ("--hidden-dropout", "0.0", "--attention-dropout", "0.0"), "no dropout: its masks were not counted in memory"
     )
@@ -186,7 +186,7 @@ def _division(plan: Plan) -> Iterator[Argument]:
             yield Argument(("--num-distributed-optimizer-instances", str(copies)), reason)
     if sizes.dp * sizes.cp > 1:
         gather = ("--overlap-param-gather",) if sizes.zero == 1 else ()
-        yield Argument(("--overlap-grad-reduce", *gather), "communication runs beside the computation")
+        yield Argument(("--overlap-grad-reduce", *gather), "communication runs alongside the computation")
 
 
 def _batches(plan: Plan) -> Iterator[Argument]:
@@ -208,7 +208,7 @@ def _computing(plan: Plan) -> Iterator[Argument]:
         yield Argument(("--accumulate-allreduce-grads-in-fp32",), "gradients are summed in fp32")
     if work.precision == "fp8":
         words: tuple[str, ...] = ("--fp8-format", "hybrid", "--fp8-recipe", "delayed", "--fp8-param-gather")
-        yield Argument(words, because(plan, "precision", "products in 8 bits") + "; weights are kept in 8 bits alone")
+        yield Argument(words, because(plan, "precision", "products in 8 bits") + "; weights are kept in 8 bits only")
     reason = because(plan, "recompute", "which activations are computed again")
     if work.recompute == "full":
         method = ("uniform", "1") if work.recompute_layers is None else ("block", str(_again(plan)))

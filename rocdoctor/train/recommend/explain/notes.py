@@ -93,7 +93,7 @@ def _domain(plan: Plan) -> Iterator[str]:
         nodes = min(fleet.nodes, domain // fleet.per_node)
         yield (
             f"NVLink is taken to join {nodes} nodes, as in one NVL{domain} rack with IMEX. Nodes of other racks, or "
-            "without it, have their network alone: expect a slower step there."
+            "without it, have only their network: expect a slower step there."
         )
 
 
@@ -154,8 +154,8 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
     """How sure the speed is: what was measured here, or how many published runs stand behind the table."""
     if plan.work.model.experts:
         yield (
-            "The speed of a mixture of experts is rough: few published runs stand behind the table, and they differ by "
-            "half and more with the versions of the software."
+            "The speed of a mixture of experts is rough: the table is based on few published runs, and these differ by "
+            "half or more between software versions."
         )
     source = plan.fleet.sources.get("peak", "")
     if "measured" in source:
@@ -166,6 +166,6 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
     count = int(entry.get("rows", 0))
     if count == 0:
         yield (
-            "The speed is a guess: no published run of this GPU generation stands behind its table. "
+            "The speed is a guess: the table for this GPU generation is not based on any published run. "
             "`rocdoctor smoke --figures` measures this machine."
         )

@@ -347,7 +347,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
         return Choice(
             "optimizer",
             "paged_adamw_8bit",
-            "8-bit moments do not fit beside the rest, so they move between GPU and main memory; this one needs the "
+            "8-bit moments do not fit alongside the rest, so they move between GPU and main memory; this one needs the "
             "package bitsandbytes and may change the loss slightly",
             f"{each:g} B per parameter",
         )

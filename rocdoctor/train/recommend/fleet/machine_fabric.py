@@ -63,7 +63,7 @@ def machine_fabric(
             notes.append("the link matrix is not in this evidence; every GPU has active NVLinks")
             return usual
         if usual.kind == "nvlink" and all(_registered(one) for one in devices):
-            notes.append("the link matrix is not in this evidence; every GPU is registered at the NVLink fabric")
+            notes.append("the link matrix is not in this evidence; every GPU is registered with the NVLink fabric")
             return usual
         if usual.kind in ("xgmi", "nvlink"):
             notes.append("how the GPUs reach each other is not in this evidence: PCIe is assumed")

@@ -109,7 +109,7 @@ def _failed(gpu: Gpu) -> str | None:
         return f"its driver asks for a recovery first ({action})"
     state, status = value_or(gpu.fabric_state, "").strip().lower(), value_or(gpu.fabric_status, "").strip()
     if state == "completed" and status and status.lower() not in ("success", "n/a"):
-        return f"its registration at the NVLink fabric failed ({status})"
+        return f"its registration with the NVLink fabric failed ({status})"
     if value_or(gpu.mig, False):
         return "it is cut into MIG devices, whose sizes are not planned for; describe one with --gpus, 1xA100:10GiB"
     return None
@@ -123,7 +123,7 @@ def _cautions(gpu: Gpu) -> list[str]:
     if "drain" in value_or(gpu.recovery_action, "").lower():
         found.append(f"{gpu.label}: its driver asks to drain the work from it")
     if value_or(gpu.fabric_state, "").strip().lower() in ("in progress", "not started"):
-        found.append(f"{gpu.label}: it is not registered at the NVLink fabric yet; CUDA does not start before")
+        found.append(f"{gpu.label}: it is not registered with the NVLink fabric yet; CUDA does not start before")
     if value_or(gpu.runtime_status, "") == "suspended":
         found.append(f"{gpu.label}: it sleeps now and wakes when a program uses it")
     if is_driven(gpu) is None:
@@ -223,7 +223,7 @@ def _without_integrated(devices: list[CountedDevice], left_out: list[str]) -> li
     if not discrete:
         return devices
     left_out += [
-        f"{one.gpu.label}: an integrated GPU beside a discrete one would hold it up"
+        f"{one.gpu.label}: an integrated GPU alongside a discrete one would hold it up"
         for one in devices
         if is_integrated(one.gpu)
     ]
@@ -247,5 +247,7 @@ def _equal(devices: Sequence[CountedDevice], left_out: list[str]) -> list[Counte
     best = max(groups.values(), key=lambda group: (sum(one.memory_bytes or 0 for one in group), len(group)))
     name = value_or(best[0].gpu.name, "") or value_or(best[0].gpu.pci_id, "")
     others = {one.gpu.index: one.gpu for one in devices if one not in best}
-    left_out += [f"{gpu.label}: unlike the {len(best)} x {name}; a plan is for equal GPUs" for gpu in others.values()]
+    left_out += [
+        f"{gpu.label}; differs from the {len(best)} x {name}; a plan is for identical GPUs" for gpu in others.values()
+    ]
     return best

@@ -63,9 +63,9 @@ def refusal(work: Work) -> str | None:
     if work.method == "qlora":
         return "4-bit weights are not built here"
     if work.method == "lora" and (work.framework != "ddp" or not work.transformers or work.pure_bf16):
-        return "adapters are traced for the Hugging Face code without sharding and with autocast alone"
+        return "adapters are traced for the Hugging Face code without sharding and with autocast only"
     if work.method == "lora" and work.loss == "fused":
-        return "Liger's kernels beside adapters are not built here"
+        return "Liger's kernels alongside adapters are not built here"
     told = unlike_layers(model) or unlike_memory(work)
     if told is not None:
         return told
@@ -177,7 +177,7 @@ def read(text: str, layers: int) -> Traced | str:
         return "the program that traces gave no answer"
     torch, count = str(answer.get("torch"))[:60], first[0]
     if not more:
-        return Traced(torch, *first[1:]) if count == layers else "the trace has another depth than the model"
+        return Traced(torch, *first[1:]) if count == layers else "the trace has a different depth than the model"
     second = more[0]
     if set(first[3]) != set(second[3]) or second[0] <= count:
         return "the two traced depths do not fit together"

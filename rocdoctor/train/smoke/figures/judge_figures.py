@@ -47,7 +47,7 @@ class LowFigure:
     @property
     def words(self) -> str:
         """Message and reason."""
-        return f"{self.message} {self.reason or 'Nothing that was seen meanwhile tells why.'}"
+        return f"{self.message} {self.reason or 'Nothing seen during the test shows why.'}"
 
 
 Completed = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -95,7 +95,7 @@ def _low(name: str, entry: Mapping[str, Any], figures: Completed, machine: Machi
         return f"{share:.0%} of the {peak} that the path could carry, where {normal:.0%} is normal"
     others = entry.get("of_others")
     if name.startswith(PER_DEVICE) and isinstance(others, float | int) and others < LOW:
-        return f"{others:.0%} of the median of the equal GPUs beside it"
+        return f"{others:.0%} of the median of the identical GPUs here"
     if name == "device_to_device_gb_s":
         return _pair_low(entry, figures, machine)
     return ""

@@ -177,7 +177,7 @@ def _parts(stage: _Stage, wanted: WantedFigures, tell: Told, deadline: float) ->
                 stage.notes.append(_keep_trace(str(facts["trace"]), wanted.trace))
         tell("done", part.name, -1, "pass")
     if left:
-        why = "stopped" if stage.stop.is_set() else "the time was over"
+        why = "stopped" if stage.stop.is_set() else "the time was up"
         stage.notes.append(f"not measured, since {why}: {', '.join(left)}")
 
 

@@ -31,7 +31,7 @@ def slow_gpus(ranks: Sequence[RankRecord]) -> str:
             who = ranks_text([one for one, _ in slow])
             takes = "takes" if len(slow) == 1 else "take"
             return (
-                f"numbers are right, but {who} {takes} {times:.1f} times as long for a product as equal GPUs here: "
+                f"numbers are right, but {who} {takes} {times:.1f} times as long for a product as identical GPUs here: "
                 "rocdoctor smoke --figures says why"
             )
     return ""

@@ -75,12 +75,12 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     if mismatch is not None and (aborted or not died) and not any(kind_of(one) not in ("collective",) for one in own):
         found.append(mismatch)
     if aborted and (words := size_refused(died[0].log)):
-        told = f"{ranks_text(died[:1])} got a message of another size than it expected{where_text(died[0])}"
+        told = f"{ranks_text(died[:1])} got a message of a different size than it expected{where_text(died[0])}"
         if step := _all_others_at(died[0], ranks):
             told += f", and all others were still at '{step}': it left something out"
             found.append((died[:1], "framework", f"{told}: {words}"))
         else:
-            found.append((list(ranks), "framework", f"{told}, it cannot be told at which end it is wrong: {words}"))
+            found.append((list(ranks), "framework", f"{told}; it is not clear at which end it is wrong: {words}"))
     if died and not (own and own[0].at < died[0].ended_at):
         found.append(_died(died))
     if own:
@@ -145,7 +145,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
     if later and first.exit_signal not in _FROM_OUTSIDE:
         words = f"{ranks_text([first])} ended first{where_text(first)}, then the runtime of a GPU ended "
         words += f"{ranks_text(later)}: {runtime_fault(later[0].log)}"
-        return [first, *later], "", f"{words}; it cannot be told which made the other, memory of a peer goes with it"
+        return [first, *later], "", f"{words}; it is not clear which made the other, memory of a peer goes with it"
     if first.exit_signal is None:
         how = f"ended with exit status {first.exit_status} before the test was done"
     else:
@@ -156,7 +156,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
         if first.exit_signal in _FROM_OUTSIDE:
             who = "somebody, a batch system or a service manager"
             if first.exit_signal == signal.SIGKILL:
-                who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, tell it), or {who}"
+                who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, shows it), or {who}"
             layer, how = "", f"{how} from outside: by {who}"
         elif first.exit_signal in _BY_THE_KERNEL:
             layer, how = "configuration", f"{how}; {_BY_THE_KERNEL[signal.Signals(first.exit_signal)]}"
@@ -181,7 +181,7 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
     chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
     if len(chosen) < len(ranks) and all(waits(one.stack) and _NEW_GROUP in one.stack for one in chosen):
         words = f"{ranks_text(chosen)} waited for others in new_group{where_text(chosen[0])}"
-        words += ": the ranks do not all make the same groups in the same order, it cannot be told which are wrong"
+        words += ": the ranks do not all make the same groups in the same order; it is not clear which are wrong"
         return list(ranks), "framework", words
     layer: Layer = _layer_of_wait(chosen[0]) if waits(chosen[0].stack) else "framework"
     if chosen[0].program:
@@ -290,7 +290,7 @@ def _mismatch_within(ranks: Sequence[RankRecord]) -> Suspicion | None:
     number = numbers.pop()
     words = "; ".join(f"rank {rank} entered {call}" for rank, call in sorted(calls.items())[:4])
     if len(alone) == len(ranks):
-        words += "; it cannot be told which of them is wrong"
+        words += "; it is not clear which of them is wrong"
     return (
         alone,
         "framework",

@@ -68,11 +68,11 @@ def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
     words = "the reference (double precision on the CPU, the same on every rank) differs"
     drawing = [one for one in record.ranks if (one.result or {}).get("draws_otherwise")]
     if 0 < len(drawing) < len(record.ranks):
-        told = f"{ranks_text(drawing)}: gets other random numbers from a seed than the standard generator gives"
+        told = f"{ranks_text(drawing)}: gets different random numbers from a seed than the standard generator"
         words = f"{told}: something in this process changes seeds or draws, so its model and its data differ"
         return _result(record, "fail", words, "framework", [one.rank for one in drawing])
     if len(odd) == len(record.ranks):
-        words += " between the ranks: one of the processors computes wrongly, it cannot be told which"
+        words += " between the ranks: one of the processors computes wrongly; it is not clear which"
     else:
         words += " from that of the other ranks: its processor or memory is at fault"
     return _result(record, "fail", f"{ranks_text(odd)}: {words}", "device", [one.rank for one in odd])
@@ -150,7 +150,7 @@ def _wrong(record: ModeRecord) -> ModeResult:
     if pairs:
         return _between(record, pairs, words, step)
     if not everyone and all(one.get("summed") for one in _faults(named, earliest)):
-        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}, it cannot be told whose share"
+        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}; it is not clear whose share"
         words = f"{told}: {words}"
         return _result(record, "fail", words, "collectives", [one.rank for one in record.ranks], step)
     origin = _origin(named, earliest)
@@ -158,7 +158,7 @@ def _wrong(record: ModeRecord) -> ModeResult:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
         at = f"{'every rank' if everyone else ranks_text(named)}"
         if len(named) == 1:
-            at += ", it cannot be told at which end or on the way"
+            at += "; it is not clear at which end or on the way"
         words = f"what {whose} sent is wrong at {at}: {words}"
         accused = {origin} if len(named) > 1 else {origin, named[0].rank}
         return _result(record, "fail", words, layer, sorted(accused), step)
@@ -182,7 +182,7 @@ def _between(record: ModeRecord, pairs: Sequence[tuple[RankRecord, ...]], words:
     """One end is at fault where it is in all of several pairs; of one pair it may be either, or the way between."""
     common = [one for one in pairs[0] if all(one in pair for pair in pairs)]
     if len(pairs) == 1:
-        said = f"between {ranks_text(common)}, it cannot be told at which end or on the way: {words}"
+        said = f"between {ranks_text(common)}; it is not clear at which end or on the way: {words}"
     elif common:
         said = f"{ranks_text(common)} is in all {len(pairs)} pairs of GPUs between which it is wrong: {words}"
     else:

@@ -217,7 +217,7 @@ def _versions(interpreter: str, limit_s: float) -> tuple[dict[str, str | None], 
     except subprocess.TimeoutExpired:
         return found, f"the interpreter gave no answer within {limit_s:g} s"
     except (OSError, ValueError, IndexError) as error:
-        return found, f"the interpreter told no versions ({type(error).__name__})"
+        return found, f"the interpreter reported no versions ({type(error).__name__})"
     return {**found, **{name: _word(told.get(name)) for name in VERSION_NAMES[1:]}}, ""
 
 

@@ -187,7 +187,7 @@ class PairLead:
         self.limit_s, self.wires, self.facts, self.responder = limit_s, wires, facts, responder
         marks = {one.here for one in facts.values()}
         self.alone = len(marks) == 1 and "" not in marks
-        self.gone = {node: "did not come in time" for node in range(place.nodes) if node not in facts}
+        self.gone = {node: "did not finish in time" for node in range(place.nodes) if node not in facts}
         for node, one in facts.items():
             if not one.answers_at(self.alone):
                 self.gone[node] = "has no address at which others reach it"

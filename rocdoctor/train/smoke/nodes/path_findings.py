@@ -31,7 +31,7 @@ def reach_findings(links: Sequence[ProbedLink]) -> list[NodeFinding]:
         )
         if len(mine) == others:
             advice = (
-                f"Look on node {target} whether a firewall drops connections to other ports than the rendezvous port, "
+                f"Look on node {target} whether a firewall drops connections to ports other than the rendezvous port, "
                 "and whether this is the interface of the job's network."
             )
         else:

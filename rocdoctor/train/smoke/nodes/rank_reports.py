@@ -12,7 +12,7 @@ from rocdoctor.train.smoke.worker.compare import STAGES
 
 _MOST = 200
 _LONGEST = 600
-_SENSELESS = {"state": "crashed", "kind": "error", "message": "its node told a result that makes no sense"}
+_SENSELESS = {"state": "crashed", "kind": "error", "message": "its node reported a result that makes no sense"}
 
 
 def record(word: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _listen(place: NodePlace) -> list[socket.socket]:
     if found and not own:
         named = place.host if place.host == found[0] else f"{place.host} ({found[0]})"
         words = f"This is node 0, but {named} is not an address of this node, so nobody will find it there."
-        fix = "Give an address of node 0 in --rdzv on all nodes, and --node-rank 0 on that node alone."
+        fix = "Give an address of node 0 in --rdzv on all nodes, and --node-rank 0 on that node only."
         raise MeetingError(NodeFinding("rendezvous", "error", _CAUSE, (0,), words, fix, "ip -brief address"))
     if not found:
         raise MeetingError(_unresolved(place))

@@ -24,7 +24,7 @@ def refusal(work: Work) -> str | None:
     if split is not None:
         return f"{split} parallelism is not tried"
     if work.framework == "ddp" and plan.zero > 1:
-        return f"torch has no ZeRO {plan.zero} beside DistributedDataParallel (FSDP2 is its own)"
+        return f"torch has no ZeRO {plan.zero} alongside DistributedDataParallel (FSDP2 is its own)"
     if plan.tp > 1:
         why = _not_over_tensors(work)
         if why is not None:
@@ -32,7 +32,7 @@ def refusal(work: Work) -> str | None:
     if work.method == "qlora":
         return "4-bit weights need bitsandbytes"
     if work.method == "lora" and work.framework != "ddp":
-        return "adapters are tried on one GPU and with DistributedDataParallel alone"
+        return "adapters are tried on one GPU and with DistributedDataParallel only"
     if work.optimizer == "adam8bit":
         return "8-bit Adam needs bitsandbytes or torchao"
     if work.step_in_backward:
@@ -47,7 +47,7 @@ def refusal(work: Work) -> str | None:
 def _not_over_tensors(work: Work) -> str | None:
     model, size = work.model, work.parallel.tp
     if work.framework != "fsdp2":
-        return "tensor parallelism is tried with FSDP2 alone"
+        return "tensor parallelism is tried with FSDP2 only"
     if work.method != "full" or work.loss == "fused" or model.qk_norm or model.tied or work.parallel.async_tp:
         return "tensor parallelism is tried for whole weights, plain loss, no norms of queries and no tied embedding"
     if model.kv_heads % size:

@@ -48,7 +48,7 @@ def setting_of(
     """The ranks that the plan is for; raises PlanError where this machine has not what it needs, with what to do."""
     ranks = work.gpus
     if world not in (None, ranks):
-        raise PlanError(f"the plan is for {ranks} ranks; it does not go with --world {world}")
+        raise PlanError(f"the plan is for {ranks} ranks; it cannot be used with --world {world}")
     if ranks > MAX_WORLD:
         raise PlanError(f"the plan is for {ranks} ranks, and one machine runs {MAX_WORLD} at most{_ELSEWHERE}")
     if device == "cpu" or work.gpu.name == "CPU":
@@ -57,7 +57,7 @@ def setting_of(
         return RunSetting(ranks, "gloo", "cpu", untested=("GPUs",))
     if len(gpus) < ranks:
         seen = f"torch sees {len(gpus)} here" if gpus else "torch sees none here"
-        small = "" if gpus else ", or try its memory alone with --device cpu"
+        small = "" if gpus else ", or try only its memory with --device cpu"
         raise PlanError(f"the plan is for {ranks} GPU{'s' * (ranks > 1)} and {seen}{_ELSEWHERE}{small}")
     other = [
         one for one in gpus[:ranks] if abs(float(one.get("memory_bytes") or 0) / work.gpu.memory_bytes - 1) > _OTHER_GPU
@@ -101,7 +101,7 @@ def too_long(chosen: Sequence[Work], share: float | None) -> str | None:
     elsewhere = "" if one.gpu.name == "CPU" else "try it on its GPUs, or "
     wait = f", or give --deadline {_MOST_S:.0f}" if 60.0 * minutes + _START_S <= _MOST_S else ""
     return (
-        f"{WARM + STEPS} steps of {layers} would take about {minutes:.0f} minutes on the CPU: {elsewhere}take a "
+        f"{WARM + STEPS} steps of {layers} would take about {minutes:.0f} minutes on the CPU: {elsewhere}use a "
         f"smaller micro_batch or seq{wait}"
     )
 

@@ -34,7 +34,7 @@ def busy(gpus: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         name = f"GPU {one.get('index')}" + (f" ({one['pci']})" if one.get("pci") else "")
         free, total = one.get("free_bytes"), one.get("memory_bytes")
         if one.get("refused"):
-            found.append(f"{name} cannot be opened, another program may have it alone: {one['refused']}")
+            found.append(f"{name} cannot be opened; another program may have exclusive use: {one['refused']}")
         elif isinstance(free, int) and isinstance(total, int) and free < _IDLE_SHARE * total:
             few = ", which may be too little" if free < _ENOUGH_BYTES else ""
             why = "the system has it too" if one.get("integrated") else "something else may use it"

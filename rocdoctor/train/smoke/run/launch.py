@@ -228,7 +228,7 @@ def _verdict(name: str, place: LaunchPlace, folder: Path, seen: SeenLaunch, buil
     if alone or started > place.world:
         told = f"{started} {'process was' if started == 1 else 'processes were'} started"
         group = f", each in a group of {alone[0].world}" if alone else ""
-        words = f"asked for {place.world} ranks, but {told}{group}: such a job trains on fewer ranks and tells nobody"
+        words = f"asked for {place.world} ranks, but {told}{group}: such a job trains on fewer ranks without saying so"
         return _said(name, "fail", words + launcher, place.world, "configuration", seen.wall_s)
     missing = sorted(set(range(place.world)) - set(seen.ranks))
     if missing and not any(one.result for one in seen.ranks.values()):

@@ -38,7 +38,8 @@ def killed_for_memory(before: int, signals: Collection[int | None], root: Path =
     if signal.SIGKILL not in signals or oom_kills(root) <= before:
         return ""
     return (
-        "the kernel ended a process for want of memory meanwhile (sudo dmesg names it): the machine, or the control "
+        "during the test the kernel ended a process because memory ran out (sudo dmesg names it): the machine, or "
+        "the control "
         "group of this shell or container, has too little"
     )
 
@@ -85,7 +86,7 @@ def limit_reached(before: RefusedForks, words: Collection[str], root: Path = Pat
     starved, now = any(part in said for part in _NO_THREAD), refused_forks(root)
     if now.own > before.own or (starved and now.above > before.above):
         return (
-            "the limit of processes and threads of this control group was reached meanwhile (pids.max): raise it "
+            "the limit of processes and threads of this control group was reached during the test (pids.max): raise it "
             "(docker run --pids-limit, TasksMax= of systemd)"
         )
     limit = process_limit()

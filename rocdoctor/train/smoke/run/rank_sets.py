@@ -59,7 +59,7 @@ def plan(
 
 def _need_nccl(hello: dict[str, Any], count: int, world: int | None, library: str, device: str) -> None:
     if device == "cpu":
-        raise PlanError("--backend nccl needs GPUs; it does not go with --device cpu")
+        raise PlanError("--backend nccl needs GPUs; it cannot be used with --device cpu")
     if not hello.get("nccl"):
         raise PlanError(f"this torch was built without {library} (the nccl backend); use --backend gloo")
     if (world or 1) > count:

@@ -96,7 +96,7 @@ _NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures"
 
 _OPENED = (
     "something that Python runs at its start (a .pth file, sitecustomize, a package that loads itself into torch) has "
-    "opened the GPU: the ranks are forked and could not use it. Take it away, or test without GPUs: --device cpu"
+    "opened the GPU: the ranks are forked and could not use it. Disable it, or test without GPUs: --device cpu"
 )
 
 

@@ -39,7 +39,7 @@ _MEAN = Tolerance(
     unit="of the largest expected value, times the number of ranks and one",
 )
 _ELEMENTS = (
-    "whole numbers that tell their rank and their place, without a period: a lost, doubled or moved element shows. "
+    "whole numbers that encode their rank and their place, without repeating: a lost, doubled or moved element shows. "
     "Every sum of them is exact in the type that is used"
 )
 MOVED = Proof("what every rank gets from the exchange, each element", _ELEMENTS, (EXACT,))

@@ -79,13 +79,13 @@ FP32 = {
     "loss": Tolerance(
         5e-6,
         "the loss",
-        "one mean over all tokens, added in another order than one process does: 1e-7 was seen",
+        "one mean over all tokens, added in a different order than one process does: 1e-7 was seen",
         scaled=True,
     ),
     "grad": Tolerance(
         2e-5,
         "gradients after the exchange",
-        f"ranks add in another order than one process: 6e-7 was seen, and {_FLIPPED}",
+        f"ranks add in a different order than one process: 6e-7 was seen, and {_FLIPPED}",
         scaled=True,
     ),
     "param": Tolerance(

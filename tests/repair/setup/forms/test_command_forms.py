@@ -14,7 +14,7 @@ _LAPTOP, _XTX = (str(ROOT / "fixtures" / f"{name}.capture") for name in ("cpu-on
 
 
 def test_each_form_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
-    for form, begin in (("ansible", "---\n"), ("cloud-init", "#cloud-config\n"), ("dockerfile", "# Set-up for")):
+    for form, begin in (("ansible", "---\n"), ("cloud-init", "#cloud-config\n"), ("dockerfile", "# Setup for")):
         assert run(["setup", "--from", _LAPTOP, "--format", form]) == 1  # steps are left
         said = capsys.readouterr()
         assert said.out.startswith(begin), form
@@ -35,7 +35,7 @@ def test_several_machines_make_one_playbook(capsys: pytest.CaptureFixture[str]) 
         (("--from", _LAPTOP, _XTX), "more than one machine"),
         (("--from", _LAPTOP, _XTX, "--format", "dockerfile"), "more than one machine"),
         ((_LAPTOP, "--format", "ansible"), "more than one machine"),
-        (("--from", _LAPTOP, "--format", "ansible", "--script", "x"), "does not go with --format ansible"),
+        (("--from", _LAPTOP, "--format", "ansible", "--script", "x"), "cannot be used with --format ansible"),
         (("--from", str(ROOT / "fixtures" / "mi300x-docker.capture"), "--format", "cloud-init"), "docker container"),
         (("--from", _LAPTOP, "no-such-file", "--format", "ansible"), "no-such-file"),
     ],

@@ -113,7 +113,7 @@ def test_what_has_no_image_is_refused() -> None:
             as_form("dockerfile", [planned(name)], planner)
     with pytest.raises(CannotExpress, match=r"from this plan\. T: W"):
         render(one_step(Step("torch", "T", "unknown", "W")), FULL, MINE, "cpu")
-    with pytest.raises(CannotExpress, match="Nothing of this goal"):
+    with pytest.raises(CannotExpress, match="No part of this goal"):
         render(_NONE, FULL, MINE, "cpu")
 
 

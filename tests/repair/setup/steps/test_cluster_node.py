@@ -120,7 +120,7 @@ def test_a_runtime_that_is_older_than_the_rocm_of_the_plan_says_nothing_of_the_d
     for rocm in ((RocmInstall(k("7.2.0"), "/opt/rocm-7.2.0", "classic"),), ()):
         found = _windows(desk(gpu("xtx", driver=u(), bdf=u()), build=torch(), rocm=rocm, **_WSL))
         assert found.state == "unknown" and not found.actions
-        assert "26.10.41.05" in found.title and "ROCm 10.1, which this plan brings" in found.why
+        assert "26.10.41.05" in found.title and "ROCm 10.1, which this plan installs" in found.why
         assert any("technical preview" in note for note in found.notes)
 
 

@@ -73,7 +73,7 @@ def test_a_missing_engine_comes_from_the_distribution(os: str, command: str) -> 
 
 def test_what_nobody_looked_at_is_unknown() -> None:
     blind = step_of(_plan(desk(gpu("xtx"))), "container-engine")
-    assert blind.state == "unknown" and "not in this evidence" in blind.why
+    assert blind.state == "unknown" and "evidence does not show" in blind.why
     sles = step_of(_plan(desk(gpu("xtx"), os="sles 15.7", programs=_programs())), "container-engine")
     assert sles.state == "unknown" and "do not say which package" in sles.why
 

@@ -335,7 +335,7 @@ def test_torch_follows_the_driver_that_is_there_or_that_the_plan_installs(os: st
     drivers = {"nvidia": {"version": k(driver)}} if driver else {}
     step = step_of(planned(desk(card, os=os, drivers=drivers)), "torch")
     assert commands(step)[-1].endswith(f"/{flavour}")
-    assert any("which the driver's step brings" in note for note in step.notes) == (flavour == "cu130" and not driver)
+    assert any("which the driver step installs" in note for note in step.notes) == (flavour == "cu130" and not driver)
 
 
 def test_a_route_tells_the_oldest_driver_that_it_brings() -> None:

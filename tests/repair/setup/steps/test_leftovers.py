@@ -147,7 +147,7 @@ def test_two_spellings_of_one_parameter_are_one_step() -> None:
     assert "TTM hands out" in steps[0].why and "gtt_size" in steps[0].why and len(steps[0].evidence) == 2
     told = " ".join(steps[0].notes)
     assert "grep -rns -e gttsize -e gtt_size" in told
-    assert "make it again (dracut --regenerate-all --force)" in told
+    assert "rebuild it after a change (dracut --regenerate-all --force)" in told
 
 
 def test_lists_of_another_release_are_switched_off_and_back() -> None:

@@ -98,7 +98,7 @@ def test_the_whole_says_where_it_is() -> None:
 def test_an_unknown_distribution_is_said_once() -> None:
     found = plan_of("rx9070xt", set_os("gentoo", "2.15", "gentoo"))
     assert [note for note in found.notes if "gentoo" in note] == [
-        "The tables have no row for gentoo 2.15: steps that need its packages say so."
+        "The tables have no row for gentoo 2.15: the steps that need its packages say so."
     ]
 
 

@@ -84,7 +84,7 @@ def test_a_card_without_rocm_is_told_the_truth(name: str, goal: object) -> None:
     assert (found.state, found.actions) == ("impossible", ())
     assert "CPU wheel" in found.notes[0]
     # volunteers build torch for chips that the compute driver takes, and for no others
-    assert ("nobody answers" in found.notes[0]) == (name == "rx580")
+    assert ("nobody guarantees" in found.notes[0]) == (name == "rx580")
     assert found.optional == (goal in ("pytorch", "cluster-node"))  # the CPU trains all the same
     assert any("training runs on the CPU" in note for note in plan_of(name).notes)
 

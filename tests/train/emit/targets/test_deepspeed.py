@@ -101,7 +101,7 @@ def test_each_value_has_a_reason_and_what_the_script_must_do_is_named() -> None:
         ({"parallel": {"strategy": "SHARD_GRAD_OP"}}, "gathered"),
         ({"optimizer": "adamw_8bit"}, "adam8bit"),
         ({"optimizer": "adafactor"}, "adafactor"),
-        ({"recompute": "selective"}, "attention alone"),
+        ({"recompute": "selective"}, "attention only"),
         ({"recompute": "selective-op"}, "operations"),
         ({"recompute": "full", "recompute_layers": 4}, "4 of 32"),
         ({"precision": "fp8"}, "8-bit"),

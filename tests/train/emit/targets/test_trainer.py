@@ -152,7 +152,7 @@ def test_names_and_reasons_do_not_end_strings_or_comments() -> None:
         ("fsdp2", {"optimizer": "adafactor"}, "adafactor"),
         ("fsdp2", {"fused_ce": "compiled"}, "compiled"),
         ("fsdp2", {"precision": "fp8"}, "8-bit"),
-        ("fsdp2", {"recompute": "selective"}, "attention alone"),
+        ("fsdp2", {"recompute": "selective"}, "attention only"),
         ("fsdp2", {"recompute": "full", "recompute_layers": 3}, "3 of 32"),
         ("ddp", {"parallel": {"dp": 8, "zero": 1}}, "shards nothing"),
         ("ddp", {"parallel": {"dp": 8, "offload_optimizer": "cpu"}}, "main memory"),

@@ -105,7 +105,7 @@ def test_stages_that_layers_do_not_fill_evenly_are_counted_as_they_are_written()
     assert (plan.work.framework, plan.work.parallel.pp) == ("megatron", 32)
     figures = {one.key: one.figure for one in plan.choices}
     assert figures["pipeline_parallel"] == "4 layers a stage, 2 in the last"  # 126 layers
-    assert "in place of" not in answer.margin  # both hold as much
+    assert "instead of" not in answer.margin  # both hold as much
 
 
 def test_only_programs_that_can_divide_as_the_plan_does_are_offered() -> None:

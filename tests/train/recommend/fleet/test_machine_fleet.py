@@ -201,6 +201,6 @@ def test_links_that_are_not_in_the_evidence_are_those_of_a_fabric_that_took_the_
 
     joined, unknown = without_links("Success"), without_links(None)
     assert joined.fabric == "nvlink"
-    assert any("registered at the NVLink fabric" in note for note in joined.notes)
+    assert any("registered with the NVLink fabric" in note for note in joined.notes)
     assert (unknown.fabric, unknown.sources["link"]) == ("pcie", "assumption")
     assert any("PCIe is assumed" in note for note in unknown.notes)

@@ -52,7 +52,7 @@ def test_two_depths_give_every_depth() -> None:
         ('{"depths": [{"layers": "x"}]}', "gave no answer"),
         ('{"unavailable": "torch cannot be imported"}', "torch cannot be imported"),
         (_text(5, 4), "do not fit together"),
-        (_text(4), "another depth"),
+        (_text(4), "different depth"),
     ],
 )
 def test_what_is_no_trace_is_named(text: str, words: str) -> None:

@@ -139,8 +139,8 @@ def test_one_gpu_far_below_its_equals_is_one_finding() -> None:
     (found,) = low(of, figures)
     assert (found.gpu, found.pci, found.cause) == (2, "0000:63:00.0", "")
     assert found.figures == ("matmul_bf16_tflops", "train_tokens_per_s")
-    assert "reaches 130 TFLOPS in 'matmul bf16', 20% of the median of the equal GPUs beside it" in found.message
-    assert found.words.endswith("Nothing that was seen meanwhile tells why.")
+    assert "reaches 130 TFLOPS in 'matmul bf16', 20% of the median of the identical GPUs here" in found.message
+    assert found.words.endswith("Nothing seen during the test shows why.")
 
 
 def test_unlike_cards_are_not_each_others_measure() -> None:

@@ -63,7 +63,7 @@ def _crossed(rank: int, *others: int) -> RankRecord:
 @pytest.mark.parametrize(
     ("ranks", "named", "words"),
     [
-        ((_crossed(0, 1), _right(1)), (0, 1), "between ranks 0, 1, it cannot be told at which end"),
+        ((_crossed(0, 1), _right(1)), (0, 1), "between ranks 0, 1; it is not clear at which end"),
         ((_crossed(0, 1), _right(1), _right(2)), (0, 1), "between ranks 0, 1"),
         ((_crossed(0, 1), _crossed(1, 2), _right(2)), (1,), "rank 1 is in all 2 pairs"),
         # The second of eight is broken: each pair is copied between by one rank alone.
@@ -207,7 +207,7 @@ def test_a_message_of_another_size_may_be_wrong_at_either_end() -> None:
     ended = RankRecord(0, exit_signal=signal.SIGABRT, ended_at=1.0, log=log)
     found = judge(ModeRecord("ddp", 1.0, (ended, _failed(1, "victim", "Connection closed by peer"))))
     assert (found.state, found.named) == ("crashed", (0, 1))
-    assert "rank 0 got a message of another size than it expected" in found.message
+    assert "rank 0 got a message of a different size than it expected" in found.message
 
 
 def _at(rank: int, mark: str, log: str = "") -> RankRecord:
@@ -319,7 +319,7 @@ def test_of_two_ranks_in_different_collectives_the_words_say_that_it_cannot_be_t
     ranks = (_entered(0, "mean", "all_reduce float32[]"), _entered(1, "backward", "all_gather float32[8]"))
     found = judge(ModeRecord("fsdp2", 1.0, ranks))
     assert found.named == (0, 1)
-    assert "it cannot be told which of them is wrong" in found.message
+    assert "it is not clear which of them is wrong" in found.message
 
 
 def test_a_limit_of_the_machine_is_told_with_the_rank_that_met_it() -> None:
@@ -345,4 +345,4 @@ def test_what_one_rank_alone_got_wrong_from_another_may_be_wrong_at_either_end()
     bad = RankRecord(1, result={"state": "fail", "faults": [fault]})
     found = judge(ModeRecord("expert-parallel", 1.0, (_right(0), bad, _right(2))))
     assert found.named == (1, 2)
-    assert "what rank 2 sent is wrong at rank 1, it cannot be told at which end or on the way" in found.message
+    assert "what rank 2 sent is wrong at rank 1; it is not clear at which end or on the way" in found.message

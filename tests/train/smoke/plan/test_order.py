@@ -181,7 +181,7 @@ def test_the_order_names_all_that_a_rank_builds() -> None:
         (_gpus(2), None, "auto", "the plan is for 8 GPUs and torch sees 2 here: try it there, or plan for this"),
         ([], None, "auto", "torch sees none here"),
         (_gpus(8, 64), None, "auto", "has 64 GiB: try it there"),
-        (_gpus(8), 4, "auto", "does not go with --world 4"),
+        (_gpus(8), 4, "auto", "cannot be used with --world 4"),
     ],
 )
 def test_another_machine_than_the_plans_is_refused_with_what_to_do(

@@ -41,7 +41,7 @@ def test_a_kill_for_want_of_memory_is_told_where_the_kernel_counts_one(tmp_path:
 
 def test_the_rank_that_the_kernel_ended_for_memory_is_named_and_the_library_is_not() -> None:
     killed = RankRecord(1, exit_signal=signal.SIGKILL, ended_at=1.0)
-    found = judge(_record("the kernel ended a process for want of memory", RankRecord(0, silent=True), killed))
+    found = judge(_record("the kernel ended a process because memory ran out", RankRecord(0, silent=True), killed))
     assert (found.named, found.layer) == ((1,), "configuration")
     assert "want of memory" in found.message
     server = judge(_record("the kernel ended a process", RankRecord(0, silent=True), server="was ended by signal 9"))

@@ -17,7 +17,7 @@ def needs(context: Context) -> None:
     """End the mode as not applicable where no collective can be captured."""
     cuda = context.torch.cuda
     context.need(context.device.type == "cuda", "needs GPUs: a graph holds work of a GPU, and on the CPU there is none")
-    context.need(context.backend == "nccl", "needs a GPU for each rank: gloo works on the host, outside of a graph")
+    context.need(context.backend == "nccl", "needs a GPU for each rank: gloo works on the host, outside a graph")
     context.need(hasattr(cuda, "CUDAGraph") and hasattr(cuda, "graph"), "needs torch 1.10 or later: torch.cuda.graph")
 
 
@@ -99,14 +99,14 @@ def captured(context: Context) -> None:
         outside = given[rank].to(context.device, torch.float32)
         context.mark(f"a collective behind replay {turn}")
         dist.all_reduce(outside)
-        title = f"a sum outside of the graph, behind replay {turn}"
+        title = f"a sum outside the graph, behind replay {turn}"
         context.check("value", title, outside, sum(given), tolerance=0.0, step=turn, turn=9)
     del graph
 
 
 _GRAPH = Proof(
     "three replays of a captured graph with all-reduce, all-gather and reduce-scatter, other whole numbers in each, "
-    "and a sum outside of the graph behind each",
+    "and a sum outside the graph behind each",
     "the same sums, worked out on the CPU",
     (EXACT,),
 )

@@ -153,7 +153,9 @@ def _layouts(context: Context) -> None:
         if not refused(context, f"all_reduce of a tensor {name}", lambda: dist.all_reduce(got)):  # noqa: B023
             check_exact(context, f"all_reduce of a tensor {name}", got, right)
     clean = not bool(moved[0]) and not bool(moved[-1])
-    context.expect("value", "what lies beside the tensor", clean, "was written over by all_reduce", step=context.marks)
+    context.expect(
+        "value", "the memory next to the tensor", clean, "was written over by all_reduce", step=context.marks
+    )
 
 
 def one_to_all(context: Context) -> None:

@@ -225,7 +225,7 @@ def _streams(context: Context, drawn: list[Any]) -> None:
         if usual is not None:
             context.check("value", name, own, usual, tolerance=0.0, layer="device")
         else:
-            words = "differ between the ranks, and it cannot be told which are right"
+            words = "differ between the ranks, and it is not clear which are right"
             context.expect("value", name, False, words, layer="device")
 
 

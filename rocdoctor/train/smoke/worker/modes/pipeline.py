@@ -37,9 +37,7 @@ def schedule_class(context: Context, name: str) -> Any:
         raise
     found = getattr(pipelining, name, None) or getattr(schedules, name, None)
     context.need(found is not None, f"needs torch {_SINCE[name]}: {name}")
-    words = (
-        "this torch waits for the last one of several exchanges alone: enough for nccl, but gloo hangs; needs torch 2.7"
-    )
+    words = "this torch waits only for the last of several exchanges: enough for nccl, but gloo hangs; needs torch 2.7"
     context.need(name == "ScheduleGPipe" or context.backend != "gloo" or not _waits_for_the_last(schedules), words)
     return found
 

@@ -170,7 +170,7 @@ def asynchronous(context: Context) -> None:
 
 
 _READ = Proof(
-    "numbers that tell their place and rank: read from every other GPU, written into the next one, summed by kernels",
+    "numbers that encode their place and rank: read from every other GPU, written into the next one, summed by kernels",
     "the same whole numbers, worked out on the CPU",
     (EXACT,),
 )
