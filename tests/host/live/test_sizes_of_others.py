@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live import gpu_holders, interpreter, process_root_questions, run_program
+from rocdoctor.host.live import gpu_holders, interpreter, process_root_questions, run_program, trusted_content
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.libraries import Libraries, linked
 from rocdoctor.host.live.process_root import listed
@@ -22,6 +22,7 @@ from rocdoctor.host.live.programs import interpreter_environment
 from rocdoctor.host.live.python_code import read_by_python
 from rocdoctor.host.live.quick_questions import look
 from rocdoctor.host.live.run_program import Loading, run_bounded
+from rocdoctor.host.live.trusted_content import entries
 from rocdoctor.model.lazy_re import regex
 from tests.host.live.kit import elf_file, program_file
 
@@ -225,3 +226,44 @@ def test_an_interpreter_on_a_dead_server_is_no_reason_to_wait_for_ever(monkeypat
         ended.set()
     assert path is None
     assert why.startswith("/dead/bin/python: no answer within")
+
+
+def test_a_dead_folder_in_an_environment_is_no_reason_to_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(interpreter, "DEADLINE_S", 0.05)
+    monkeypatch.setattr(interpreter, "privileged", lambda: True)
+    monkeypatch.setattr(interpreter, "weak_interpreter", lambda *_, **__: ended.wait(30) and [])
+    try:
+        why = interpreter.refused_to_root("/env/bin/python")
+        assert not ended.is_set()
+    finally:
+        ended.set()
+    assert why.startswith("root does not run /env/bin/python: root runs only what nobody else can change, and one of")
+
+
+def test_a_large_environment_is_looked_through_as_long_as_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each folder is an answer: it takes six times as long as one may."""
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(interpreter, "DEADLINE_S", 0.25)
+    monkeypatch.setattr(interpreter, "privileged", lambda: True)
+
+    def judged(*_: object, **__: object) -> list[object]:
+        for _each in range(15):
+            entries(str(tmp_path))
+            asked.acquire(timeout=0.1)
+        return []
+
+    monkeypatch.setattr(interpreter, "weak_interpreter", judged)
+    assert interpreter.refused_to_root("/env/bin/python") == ""
+
+
+def test_a_folder_with_names_without_end_is_not_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setattr(trusted_content, "_MOST_NAMES", 4)
+    assert len(entries(str(tmp_path))) == 4
+    monkeypatch.setattr(trusted_content, "_MOST_NAMES", 3)
+    with pytest.raises(OSError, match="too many files"):
+        entries(str(tmp_path))
