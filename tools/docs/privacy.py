@@ -45,6 +45,7 @@ these, so read the file before you post it. Nor have these, which look like tech
 - values of letters alone where only a weak word stands beside them (`pass=word`, `token: word`), unless a user stands
   there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
+- addresses of streets, dates of birth, labels of file systems, and numbers of people without a word beside them;
 - prefixes that differ from line to line (times) before a value that stands below its name.
 
 An answer that tells of more than {most} people, machines and secrets is cut off: each further line of it becomes

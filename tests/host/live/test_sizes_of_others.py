@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -277,7 +277,7 @@ def test_a_folder_with_names_without_end_is_not_held(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(trusted_content, "_MOST_NAMES", 4)
     assert len(entries(str(tmp_path))) == 4
     told = iter(range(1000))
-    monkeypatch.setattr(trusted_content.os, "scandir", lambda folder: contextlib.nullcontext(told))
+    monkeypatch.setattr(os, "scandir", lambda folder: contextlib.nullcontext(told))
     with pytest.raises(OSError, match="too many files"):
         entries(str(tmp_path))
     assert next(told) == 5
@@ -292,7 +292,12 @@ def test_libraries_longer_than_can_be_read_hold_any_name(tmp_path: Path, monkeyp
         file.truncate(2 << 20)
     read: list[str] = []
     named_in = libraries._named_in
-    monkeypatch.setattr(libraries, "_named_in", lambda path, names: read.append(path) or named_in(path, names))
+
+    def noted(path: str, names: Collection[str]) -> list[str]:
+        read.append(path)
+        return named_in(path, names)
+
+    monkeypatch.setattr(libraries, "_named_in", noted)
     assert libraries._named_in_all([str(short)], {"libone.so", "libtwo.so"}) == {"libone.so"}
     assert libraries._named_in_all([str(short), str(sparse)], {"libone.so", "libtwo.so"}) == {"libone.so", "libtwo.so"}
     assert read == [str(short)] * 2
@@ -312,7 +317,12 @@ def test_enough_weaknesses_end_the_search(tmp_path: Path, monkeypatch: pytest.Mo
     assert next(read) == 100
     asked: list[float] = []
     monkeypatch.setattr(interpreter, "privileged", lambda: True)
-    monkeypatch.setattr(interpreter, "weak_interpreter", lambda path, most: asked.append(most) or [])
+
+    def judged(path: str, most: float) -> list[Weakness]:
+        asked.append(most)
+        return []
+
+    monkeypatch.setattr(interpreter, "weak_interpreter", judged)
     interpreter.refused_to_root(str(program))
     assert asked == [100]
 
@@ -341,6 +351,11 @@ def test_mounts_are_looked_up_by_their_folder(monkeypatch: pytest.MonkeyPatch, t
     assert mounts.names_in("/m/4") == {str(at) for at in range(40, 540) if at % 9 == 4}
     asked: list[str] = []
     dirname = os.path.dirname
-    monkeypatch.setattr(os.path, "dirname", lambda path: asked.append(path) or dirname(path))
+
+    def noted(path: str) -> str:
+        asked.append(path)
+        return dirname(path)
+
+    monkeypatch.setattr(os.path, "dirname", noted)
     assert mounts.names_in("/m/5", again=False)
     assert len(asked) < 50, "not one for each mount"
