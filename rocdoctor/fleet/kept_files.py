@@ -22,7 +22,7 @@ from rocdoctor.model.lazy_re import regex
 _NAME = regex(r"([0-9]{1,12})\.json(?:l)?\.gz")
 _UNFINISHED = regex(r"\.[0-9]{1,12}\.json(?:l)?\.gz\.[0-9a-f]{12}")
 _MOST_HEAD = 2 * MOST_NET
-_LATEST = 1 << 40  # seconds, as of runs of pairs
+_LATEST = 253_402_300_799  # the last second of the year 9999: no later one can be printed
 _MOST_STATE = 1 << 28
 # Of 100,000 nodes with 16 GPUs: 60 values and a few tables each. A text of brackets takes 30 times its size in memory.
 _MOST_VALUES, _MOST_TABLES = 1 << 24, 1 << 22

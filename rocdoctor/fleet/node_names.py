@@ -89,8 +89,10 @@ def _numbers(text: str) -> list[str]:
         if told is None:
             raise ValueError(f"{part[:40]!r} is not a range of numbers")
         first, last = int(told[1]), int(told[2] or told[1])
-        if last < first or last - first >= _MOST_NAMES:
+        if last < first:
             raise ValueError(f"{part[:40]!r} is not a range of numbers that goes up")
+        if len(found) + last - first >= _MOST_NAMES:
+            raise ValueError(f"more than {_MOST_NAMES} nodes")
         found += [f"{number:0{len(told[1])}d}" for number in range(first, last + 1)]
     return found
 

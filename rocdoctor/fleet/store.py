@@ -34,6 +34,7 @@ from rocdoctor.host.live.regular_files import open_regular, read_regular
 from rocdoctor.host.live.trust import privileged, weaknesses
 
 _KEPT_STATES = 8
+_MOST_NODES = 100_000
 _DAY_S = 86400
 _STALE_S = _DAY_S  # older ones say nothing of now (judge.py)
 _LEVEL = 1
@@ -55,8 +56,10 @@ class Batch:
         self.forget: tuple[str, ...] = ()  # nodes of which nothing earlier is to count
         self.net: list[NetLook] = []  # what runs of pairs say of nodes
         self.unnamed = 0  # lines that do not even say whose they are
+        self.beyond = 0  # what came of more nodes than a fleet has
         self.waiting: list[Path] = []  # files that have been taken in once a round holds them
         self._reader = RecordReader() if reader is None else reader
+        self._nodes: set[str] = set()
 
     def take(self, line: bytes) -> None:
         """A line as engines tag it: ``gpu0012: {...}``."""
@@ -70,6 +73,8 @@ class Batch:
 
     def add(self, node: str, text: str) -> None:
         """What a node says of itself."""
+        if self._too_many(node):
+            return
         try:
             record = self._reader.read(text, node)
         except RecordError as error:
@@ -83,7 +88,17 @@ class Batch:
 
     def problem(self, node: str, why: str) -> None:
         """Why there is no record of a node."""
-        self.problems.setdefault(node, why)
+        if node in self.problems or not self._too_many(node):
+            self.problems.setdefault(node, why)
+
+    def _too_many(self, node: str) -> bool:
+        """Whether it would be one node more than a fleet has: names may be anything, and without end."""
+        if node not in self._nodes:
+            if len(self._nodes) >= _MOST_NODES:
+                self.beyond += 1
+                return True
+            self._nodes.add(node)
+        return False
 
     def read(self, path: Path) -> None:
         """A folder of records, each called after its node, or a file of tagged lines; raises OSError for neither.
@@ -96,8 +111,9 @@ class Batch:
             with open_regular(path) as stream:
                 self.read_lines(stream)
             return
-        for each in sorted(path.glob("*.json")):
-            if NODE.fullmatch(each.stem):
+        for name in sorted(os.listdir(path)):
+            each = path / name
+            if each.suffix == ".json" and NODE.fullmatch(each.stem) and not self._too_many(each.stem):
                 try:
                     self.add(each.stem, read_regular(each, MOST_BYTES).decode("utf-8"))
                 except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.decoding import NotText, decode
@@ -82,10 +82,15 @@ def read_text(argument: str) -> str:
         raise InputError(f"{argument}: {error.strerror or error}") from None
 
 
-def _standard_input() -> bytes:
+def standard_stream() -> BinaryIO:
+    """Standard input, as bytes; raises InputError where we were started without one."""
     if sys.stdin is None:
         raise InputError("standard input: it is closed")
-    return _bounded(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
+    return sys.stdin.buffer
+
+
+def _standard_input() -> bytes:
+    return _bounded(standard_stream().read(MAX_FILE_BYTES + 1), "standard input")
 
 
 def _named(argument: str, folders: bool = True) -> Path:

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -34,6 +35,16 @@ def test_the_names_of_a_list_and_back() -> None:
 def test_what_is_no_list_of_nodes(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a|more than"):
         unfolded(text)
+
+
+def test_many_ranges_in_one_bracket_are_not_counted_out_first() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="more than 100000 nodes"):
+            unfolded("n[" + ",".join(["1-99999"] * 30) + "]")
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("engine", get_args(FetchName))

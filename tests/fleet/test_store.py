@@ -245,6 +245,21 @@ def test_a_line_without_end_is_not_held() -> None:
     assert batch.problems == {"n1": "larger than a record may be"}
 
 
+def test_names_without_end_are_no_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whether they come as lines or as files; nodes that are known by then are heard all the same."""
+    monkeypatch.setattr("rocdoctor.fleet.store._MOST_NODES", 3)
+    batch = _batch(line(node("n1", NOW)), "n2: {", "n3: {", "n4: {", line(node("n5", NOW)), line(node("n2", NOW)))
+    assert sorted(batch.records) == ["n1", "n2"]
+    assert sorted(batch.problems) == ["n2", "n3"]
+    assert batch.beyond == 2
+    for number in range(5):
+        (tmp_path / f"m{number}.json").write_text("{")
+    batch = Batch()
+    batch.read(tmp_path)
+    assert sorted(batch.problems) == ["m0", "m1", "m2"]
+    assert batch.beyond == 2
+
+
 def test_of_two_records_of_a_node_the_newer_counts() -> None:
     old, new = line(node("n1", NOW, _FATAL)), line(node("n1", NOW + 5))
     for lines in ((old, new), (new, old)):

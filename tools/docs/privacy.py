@@ -45,6 +45,7 @@ these, so read the file before you post it. Nor have these, which look like tech
 - values of letters alone where only a weak word is next to them (`pass=word`, `token: word`), unless a user stands
   there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
+- street addresses, dates of birth, file system labels, and telephone or account numbers without a word next to them;
 - prefixes that differ from line to line (times) before a value that is printed below its name.
 
 An answer that mentions more than {most} people, machines and secrets is cut off: each further line of it becomes

@@ -25,6 +25,7 @@ from rocdoctor.host import output
 from rocdoctor.model.printable import spelled
 from rocdoctor.report.document import Document
 from rocdoctor.service.errors import InputError, UsageError
+from rocdoctor.service.evidence import standard_stream
 from rocdoctor.service.new_files import write_files, write_new
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import print_json, rendered
@@ -126,7 +127,7 @@ def when(text: str) -> int:
     """A time from the command line, in seconds since 1970."""
     try:
         if text.isdecimal():
-            return int(text[:12])
+            return int(datetime.fromtimestamp(int(text[:12]), timezone.utc).timestamp())
         found = datetime.fromisoformat(text.replace("Z", "+00:00"))
         return int((found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp())
     except (ValueError, OverflowError):
@@ -166,7 +167,7 @@ def run(options: Options) -> int:
                 store.safe()
             batch = store.kept(_fetched(options) if options.action == "run" else _batch(options.inputs))
             found = store.tick(batch, int(time.time()) if options.at is None else options.at)
-            if batch.problems or batch.unnamed:
+            if batch.problems or batch.unnamed or batch.beyond:
                 output.note(_came(batch), "")
         else:
             found = store.again(options.at)
@@ -225,7 +226,7 @@ def _fetched(options: Options) -> Batch:
     try:
         nodes = tuple(unfolded(" ".join(options.inputs)))
         if not nodes:
-            raise UsageError(f"run takes the nodes to ask: rocdoctor fleet run STORE --on {engine} 'gpu[01-40]'")
+            raise UsageError(f"run takes the nodes to ask: rocdoctor fleet run STORE 'gpu[01-40]' --on {engine}")
         program = options.program or "rocdoctor"
         asking = Asking(nodes, program, options.key, options.limit, options.at_once, options.inventory)
         return fetched(engine, asking, lambda words: output.note(f"+ {words}", ""))
@@ -270,10 +271,7 @@ def _batch(inputs: Sequence[str]) -> Batch:
     batch = Batch()
     for name in inputs:
         try:
-            if name == "-":
-                batch.read_lines(sys.stdin.buffer)
-            else:
-                batch.read(Path(name))
+            batch.read_lines(standard_stream()) if name == "-" else batch.read(Path(name))
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from None
     return batch
@@ -286,6 +284,7 @@ def _came(batch: Batch) -> str:
         words.append(f"{len(bad)} unreadable (e.g. {bad[0]}: {batch.problems[bad[0]]})")
     if batch.unnamed:
         words.append(f"{batch.unnamed} lines without a node name")
+    words += [f"{batch.beyond} of more nodes than a fleet has, not read"] if batch.beyond else []
     return ", ".join(words)
 
 

@@ -29,6 +29,7 @@ from rocdoctor.host.live.programs import (
 from rocdoctor.host.live.python_code import Use
 from rocdoctor.host.live.silent_places import no_answer
 from rocdoctor.host.live.trust import Weakness, privileged
+from rocdoctor.host.live.trusted_content import ALL
 
 PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
@@ -109,11 +110,14 @@ def refused_to_root(path: str, trust: bool = False) -> str:
     """Why root does not run an interpreter with its own rights, in one sentence with the way out; "" where it may."""
     if trust or not privileged():
         return ""
-    try:
-        weak = weak_interpreter(path, most=_MOST_NAMED)  # an environment of a user has as many as it has files
+    try:  # an environment of a user has as many as it has files
+        found = within(DEADLINE_S, lambda: weak_interpreter(path, most=_MOST_NAMED), lambda: ALL.files)
     except OSError as error:
         return f"{path}: {error.strerror}"
-    return _refusal(path, weak) if weak else ""
+    if not found:
+        told = "root runs only what nobody else can change, and one of its folders gave no answer"
+        return f"root does not run {path}: {told} within {DEADLINE_S:g} s (is what is mounted there gone?)"
+    return _refusal(path, found[0]) if found[0] else ""
 
 
 def _refusal(path: str, weak: list[Weakness]) -> str:

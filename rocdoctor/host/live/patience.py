@@ -109,10 +109,11 @@ RUN = Patience(DEADLINE_S)
 """That of this run of a command, which begins it: for what the command looks at itself, and its questions."""
 
 
-def within(limit_s: float, question: Callable[[], _T]) -> list[_T]:
+def within(limit_s: float, question: Callable[[], _T], moves: Callable[[], int] = lambda: 0) -> list[_T]:
     """The answer as the only one of a list, which is empty where there is none in time; raises what the question does.
 
-    Its thread is left behind then: nothing ends a wait in the kernel.
+    Its thread is left behind then: nothing ends a wait in the kernel. Where ``moves`` grows, the question goes on and
+    has the whole time again.
     """
     answers: list[_T] = []
     errors: list[BaseException] = []
@@ -130,7 +131,9 @@ def within(limit_s: float, question: Callable[[], _T]) -> list[_T]:
         _thread.start_new_thread(answer, ())
     except (RuntimeError, MemoryError):  # this user may start no more
         return [question()]
-    wait(done, limit_s)
+    seen = moves()
+    while not wait(done, limit_s) and (now := moves()) != seen:
+        seen = now
     if errors:
         raise errors[0]
     return answers

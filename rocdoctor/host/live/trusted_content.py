@@ -13,11 +13,14 @@ import stat
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from rocdoctor.host.live.trust import mounted_in, weaknesses
 
 # More than the largest environments hold; a link may lead anywhere.
 _MOST_FILES = 1_000_000
+# Of one folder, all of which is held at once: a server may have names without end.
+_MOST_NAMES = 200_000
 
 
 @dataclass(slots=True)
@@ -25,6 +28,10 @@ class Looked:
     """How many files were looked at, over several folders that count as one."""
 
     files: int = 0
+
+
+ALL = Looked()
+"""Over this whole run: whoever waits for a judgement sees by it whether that goes on."""
 
 
 def doubtful_below(
@@ -85,12 +92,16 @@ def doubtful_in(folder: str) -> Iterator[str]:
 
 
 def entries(folder: str) -> list[os.DirEntry[str]]:
-    """What lies in a folder; nothing where it cannot be read."""
+    """What lies in a folder; nothing where it cannot be read. Raises OSError where that is too much to be held."""
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as names:
+            found = list(islice(names, _MOST_NAMES + 1))
     except OSError:
         return []
+    ALL.files += len(found) + 1
+    if len(found) > _MOST_NAMES:
+        raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
+    return found
 
 
 def looks_weak(entry: os.DirEntry[str], mounted: Collection[str]) -> bool:

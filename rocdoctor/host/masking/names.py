@@ -22,9 +22,10 @@ from rocdoctor.host.masking.name_places import (
     USER_AT_HOST,
     USER_PLACES,
 )
+from rocdoctor.host.masking.network import mac
 from rocdoctor.host.masking.paths import is_known, is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking.prompted import mask_prompted
-from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, PlaceRule, sub_lines
 from rocdoctor.host.masking.shown import mask_shown
 from rocdoctor.host.masking.signed import mask_signed
 from rocdoctor.model.lazy_re import regex
@@ -89,6 +90,8 @@ class Names:
             "includes": lambda value: _INCLUDED.sub(lambda match: self._found_host(match.group()), value),
             "ssid": self._network,
             "serial": lambda value: serial(value, pseudonyms),
+            "mac": lambda value: mac(value, value[2], pseudonyms),
+            "said": lambda value: VALUE_TOKEN,
             "job": lambda value: self._in_column("job", value),
             "maybe": self._maybe_hosts,
             "machine": lambda value: value if self._usual(value) else self._found_hosts(value),

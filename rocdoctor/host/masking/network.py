@@ -67,16 +67,33 @@ _EMAIL_SAID = regex(
     r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9][A-Za-z0-9._+-]{0,63})(?: ?[(\[]at[)\]] ?|%40)"
     r"(?P<d>(?:[A-Za-z0-9-]{1,63}(?:\.| ?[(\[]dot[)\]] ?)){1,6}[A-Za-z]{2,24})(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
 )
-_SAID_DOT = regex(r" ?[(\[]dot[)\]] ?")
+_SAID_DOT = regex(r" ?[(\[]dot[)\]] ?| dot ")
 _DOCUMENTED = ((192, 0, 2), (198, 51, 100), (203, 0, 113))  # RFC 5737
 _UNITS = ("service", "socket", "target", "mount", "timer", "slice", "device", "scope", "path", "swap", "conf", "so")
 _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "noreply", "geeko", "hg", "svn"}
+
+
+# As people spell them out, so that programs do not find them: "at" and "dot" as words, or a capital AT and a domain.
+_TOP = "(?i:com|org|net|edu|gov|de|fr|ch|nl|eu|uk|se|es|it|pl|jp|cn|ai)"
+_EMAIL_SPELT = regex(
+    r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9][A-Za-z0-9._+-]{0,63}(?: (?:DOT|dot) [A-Za-z0-9_-]{1,40}){0,3})"
+    r" (?:AT|at) (?P<d>[A-Za-z0-9-]{1,63}(?: (?:DOT|dot) [A-Za-z0-9-]{1,63}){0,4}"
+    rf" (?:DOT|dot) {_TOP})(?![A-Za-z0-9@-])"
+)
+_EMAIL_AT = regex(
+    r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9][A-Za-z0-9.+-]{0,63})(?: AT |_at_)(?P<d>(?:[A-Za-z0-9-]{1,63}\.){1,5}"
+    rf"{_TOP})(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
+)
 
 
 def mask_emails(text: str, pseudonyms: Pseudonyms) -> str:
     """The text with e-mail addresses replaced: whole, so before the names of hosts and domains in them are."""
     if "%40" in text or "(at)" in text or "[at]" in text:
         text = _EMAIL_SAID.sub(lambda m: _email(m, pseudonyms), text)
+    if " dot " in text or " DOT " in text:
+        text = _EMAIL_SPELT.sub(lambda m: _email(m, pseudonyms), text)
+    if " AT " in text or "_at_" in text:
+        text = _EMAIL_AT.sub(lambda m: _email(m, pseudonyms), text)
     if "@" in text:
         text = _EMAIL.sub(lambda m: _email(m, pseudonyms), text)
         if not text.isascii() or '"@' in text:
@@ -86,19 +103,20 @@ def mask_emails(text: str, pseudonyms: Pseudonyms) -> str:
 
 def mask_net(text: str, pseudonyms: Pseudonyms) -> str:
     """The text with MAC and IP addresses replaced; relations (same network) and kinds (loopback) survive."""
-    text = _MAC.sub(lambda m: _mac(m["s"], m["c"], pseudonyms), text)
+    text = _MAC.sub(lambda m: mac(m["s"], m["c"], pseudonyms), text)
     if dotted := {match.group() for match in _DOTTED.finditer(text.lower())}:
-        text = sub_lines(_MAC_DOTS, lambda m: _mac(m["s"], ".", pseudonyms, 4), text, dotted)
+        text = sub_lines(_MAC_DOTS, lambda m: mac(m["s"], ".", pseudonyms, 4), text, dotted)
     low = text.lower()
     if any(word in low for word in ("mac", "hwaddr", "ether", "bssid", "lladdr", "physical addr")):
-        text = _MAC_BARE.sub(lambda m: m["k"] + _mac(m["s"], "", pseudonyms), text)
+        text = _MAC_BARE.sub(lambda m: m["k"] + mac(m["s"], "", pseudonyms), text)
     if "enx" in text or "wlx" in text or "wwx" in text:
-        text = _ENX.sub(lambda m: m["k"] + _mac(m["s"], "", pseudonyms), text)
+        text = _ENX.sub(lambda m: m["k"] + mac(m["s"], "", pseudonyms), text)
     text = _IPV6.sub(lambda m: _ipv6(m.group(), pseudonyms), text)
     return _IPV4.sub(lambda m: _ipv4(m, pseudonyms), text)
 
 
-def _mac(value: str, separator: str, pseudonyms: Pseudonyms, step: int = 2) -> str:
+def mac(value: str, separator: str, pseudonyms: Pseudonyms, step: int = 2) -> str:
+    """The address of a network card, replaced by one of the same form."""
     digits = value.replace(separator, "").lower() if separator else value.lower()
     if digits.startswith("025eed") or len(set(digits)) == 1:
         return value

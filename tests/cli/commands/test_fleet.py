@@ -51,6 +51,25 @@ def test_json_and_a_line_each(store: str, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
+def test_no_input_and_times_that_no_calendar_has(
+    store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["fleet", "tick", store, "-", "--at", "999999999999"]) == 2
+    assert run(["fleet", "since", store, "999999999999"]) == 2
+    assert "is not a time such as" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", None)
+    assert run(["fleet", "tick", store, "-"]) == 2
+    assert "standard input: it is closed" in capsys.readouterr().err
+
+
+def test_the_command_that_names_no_nodes_is_told_in_an_order_that_works(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["fleet", "run", store, "--on", "clush"]) == 2
+    told = capsys.readouterr().err
+    assert "rocdoctor fleet run STORE 'gpu[01-40]' --on clush" in told
+
+
 def test_the_past_and_one_node(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fleet", "judge", store, "--at", "2026-11-24T13:42Z"]) == 0, "one look is not enough to drain"
     assert "1 to watch" in capsys.readouterr().out

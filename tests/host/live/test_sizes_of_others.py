@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import struct
@@ -9,11 +10,19 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live import gpu_holders, interpreter, process_root_questions, run_program
+from rocdoctor.host.live import (
+    gpu_holders,
+    interpreter,
+    libraries,
+    process_root_questions,
+    run_program,
+    trusted_content,
+)
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.libraries import Libraries, linked
 from rocdoctor.host.live.process_root import listed
@@ -22,6 +31,10 @@ from rocdoctor.host.live.programs import interpreter_environment
 from rocdoctor.host.live.python_code import read_by_python
 from rocdoctor.host.live.quick_questions import look
 from rocdoctor.host.live.run_program import Loading, run_bounded
+from rocdoctor.host.live.trust import Weakness
+from rocdoctor.host.live.trusted_content import entries
+from rocdoctor.host.live.user_mounts import UserMounts
+from rocdoctor.host.probe.interpreter import elf_sections
 from rocdoctor.model.lazy_re import regex
 from tests.host.live.kit import elf_file, program_file
 
@@ -225,3 +238,124 @@ def test_an_interpreter_on_a_dead_server_is_no_reason_to_wait_for_ever(monkeypat
         ended.set()
     assert path is None
     assert why.startswith("/dead/bin/python: no answer within")
+
+
+def test_a_dead_folder_in_an_environment_is_no_reason_to_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(interpreter, "DEADLINE_S", 0.05)
+    monkeypatch.setattr(interpreter, "privileged", lambda: True)
+    monkeypatch.setattr(interpreter, "weak_interpreter", lambda *_, **__: ended.wait(30) and [])
+    try:
+        why = interpreter.refused_to_root("/env/bin/python")
+        assert not ended.is_set()
+    finally:
+        ended.set()
+    assert why.startswith("root does not run /env/bin/python: root runs only what nobody else can change, and one of")
+
+
+def test_a_large_environment_is_looked_through_as_long_as_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each folder is an answer: it takes six times as long as one may."""
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(interpreter, "DEADLINE_S", 0.25)
+    monkeypatch.setattr(interpreter, "privileged", lambda: True)
+
+    def judged(*_: object, **__: object) -> list[object]:
+        for _each in range(15):
+            entries(str(tmp_path))
+            asked.acquire(timeout=0.1)
+        return []
+
+    monkeypatch.setattr(interpreter, "weak_interpreter", judged)
+    assert interpreter.refused_to_root("/env/bin/python") == ""
+
+
+def test_a_folder_with_names_without_end_is_not_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setattr(trusted_content, "_MOST_NAMES", 4)
+    assert len(entries(str(tmp_path))) == 4
+    told = iter(range(1000))
+    monkeypatch.setattr(os, "scandir", lambda folder: contextlib.nullcontext(told))
+    with pytest.raises(OSError, match="too many files"):
+        entries(str(tmp_path))
+    assert next(told) == 5
+
+
+def test_libraries_longer_than_can_be_read_hold_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sparse library of a terabyte costs its owner nothing, and whoever reads it through an hour."""
+    monkeypatch.setattr(libraries, "_MOST_SEARCHED", 1 << 20)
+    sparse, short = tmp_path / "libsparse.so", tmp_path / "libshort.so"
+    short.write_bytes(b"\0libone.so\0")
+    with sparse.open("wb") as file:
+        file.truncate(2 << 20)
+    read: list[str] = []
+    named_in = libraries._named_in
+
+    def noted(path: str, names: Collection[str]) -> list[str]:
+        read.append(path)
+        return named_in(path, names)
+
+    monkeypatch.setattr(libraries, "_named_in", noted)
+    assert libraries._named_in_all([str(short)], {"libone.so", "libtwo.so"}) == {"libone.so"}
+    assert libraries._named_in_all([str(short), str(sparse)], {"libone.so", "libtwo.so"}) == {"libone.so", "libtwo.so"}
+    assert read == [str(short)] * 2
+
+
+def test_enough_weaknesses_end_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "python"
+    program.touch()
+    read = iter(range(10_000))
+
+    def places(*_: object) -> Iterator[Weakness]:
+        return (Weakness(f"/env/{number}", 1000, "is theirs") for number in read)
+
+    monkeypatch.setattr(CodeReader, "_read", places)
+    monkeypatch.setattr("rocdoctor.host.live.code_read.weaknesses", lambda *_, **__: [])
+    assert len(interpreter.weak_interpreter(str(program), most=100)) == 100
+    assert next(read) == 100
+    asked: list[float] = []
+    monkeypatch.setattr(interpreter, "privileged", lambda: True)
+
+    def judged(path: str, most: float) -> list[Weakness]:
+        asked.append(most)
+        return []
+
+    monkeypatch.setattr(interpreter, "weak_interpreter", judged)
+    interpreter.refused_to_root(str(program))
+    assert asked == [100]
+
+
+def test_a_table_of_sections_without_end_is_not_held(tmp_path: Path) -> None:
+    """65,535 rows of 65,535 bytes are 4 GiB, and a sparse file has them."""
+    path = tmp_path / "torch.so"
+    head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 65535, 65535, 1)
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(8 << 30)
+    tracemalloc.start()
+    try:
+        elf_sections(str(path))
+        assert tracemalloc.get_traced_memory()[1] < _MOST_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_mounts_are_looked_up_by_their_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A user may mount thousands, and each folder that is judged asks for those in it."""
+    told = tmp_path / "mountinfo"
+    rows = (f"{at} 1 0:{at} / /m/{at % 9}/{at} rw - fuse.x x rw,user_id=1000" for at in range(40, 540))
+    told.write_text("".join(f"{row}\n" for row in rows))
+    mounts = UserMounts(str(told), "/nonexistent", "/nonexistent")
+    assert mounts.names_in("/m/4") == {str(at) for at in range(40, 540) if at % 9 == 4}
+    asked: list[str] = []
+    dirname = os.path.dirname
+
+    def noted(path: str) -> str:
+        asked.append(path)
+        return dirname(path)
+
+    monkeypatch.setattr(os.path, "dirname", noted)
+    assert mounts.names_in("/m/5", again=False)
+    assert len(asked) < 50, "not one for each mount"

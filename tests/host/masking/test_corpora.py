@@ -24,6 +24,7 @@ from tests.host.masking import (
     identity_lines,
     image_lines,
     people_lines,
+    personal_lines,
     prompted_lines,
     recount_lines,
     secret_lines,
@@ -40,6 +41,7 @@ HIDDEN = {
     "identities": identity_lines.LINES,
     "images": image_lines.LINES,
     "people": people_lines.LINES,
+    "personal": personal_lines.LINES,
     "accounts": account_lines.LINES,
     "beside": beside_lines.LINES,
     "further": further_lines.LINES,
@@ -61,6 +63,7 @@ BLOCKS = {
 CONTROLS = {
     "controls": control_lines.LINES,
     "images": image_lines.CONTROLS,
+    "personal": personal_lines.CONTROLS,
     "words": telling_words.LINES,
     "beside": beside_controls.LINES,
     "system": system_controls.LINES,
