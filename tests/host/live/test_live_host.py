@@ -273,25 +273,30 @@ def test_looking_who_can_change_an_interpreter_is_not_taken_for_its_hanging(monk
 
 def test_as_long_as_that_goes_on_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine makes our own look at many files slow; what is then said of the interpreter is its own answer."""
-    steps = []
+    overdue, steps = threading.Event(), []
 
     def look(
         path: str, use: str, given: object, trust: bool, step: Callable[[], None]
     ) -> interpreter.ChosenInterpreter:
         step()
-        time.sleep(0.05)  # beyond the deadline of the question
+        overdue.wait(60)
         return interpreter.ChosenInterpreter(path, refused="looked at to the end")
 
-    class Busy(Looking):
-        busy = True
+    class Goes(Looking):
+        """Asked only where the deadline of the question is over."""
+
+        @property
+        def busy(self) -> bool:
+            overdue.set()
+            return True
 
         def step(self) -> None:
             steps.append(1)
 
     monkeypatch.setattr(interpreter, "chosen", look)
-    monkeypatch.setattr(live_host, "Looking", Busy)
+    monkeypatch.setattr(live_host, "Looking", Goes)
     assert LiveHost(0.01, sys.executable).ask("python default").note == "looked at to the end"
-    assert steps == [1]
+    assert overdue.is_set() and steps == [1]
 
 
 def test_a_look_goes_on_while_its_steps_do_and_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
