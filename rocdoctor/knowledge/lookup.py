@@ -77,7 +77,6 @@ from rocdoctor.knowledge.software.rules import (
     pcie_gb_s,
     rule,
     rules,
-    throttle_bits,
 )
 
 __all__ = [
@@ -144,7 +143,6 @@ __all__ = [
     "rules_for",
     "same_isa_group",
     "source",
-    "throttle_bits",
     "torch_release",
     "torch_releases",
 ]
