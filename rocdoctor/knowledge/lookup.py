@@ -80,7 +80,6 @@ from rocdoctor.knowledge.software.rules import (
     pcie_gb_s,
     rule,
     rules,
-    throttle_bits,
 )
 
 __all__ = [
@@ -150,7 +149,6 @@ __all__ = [
     "rules_for",
     "same_isa_group",
     "source",
-    "throttle_bits",
     "torch_release",
     "torch_releases",
 ]

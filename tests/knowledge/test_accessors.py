@@ -345,10 +345,9 @@ def test_spellings_of_switches() -> None:
     assert [one.id for one in lookup.rules_for("HCCL_DEBUG")] == ["other-vendor"]
 
 
-def test_rates_bits_and_parameters() -> None:
+def test_rates_and_parameters() -> None:
     assert lookup.pcie_gb_s(16.0, 8) == pytest.approx(15.75, abs=0.01)
     assert lookup.pcie_gb_s(3.0, 8) is None
-    assert lookup.throttle_bits(1 | 1 << 36) == {"power": ("PPT0",), "temperature": ("TEMP_HOTSPOT",)}
     fans = lookup.module_parameter("amdgpu", "ppfeaturemask")
     assert fans is not None and fans.effect == "harmless" and fans.severity == "info"
     assert lookup.module_parameter("amdgpu", "no_such") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.knowledge import install
-from rocdoctor.knowledge.install import Combination, judged_support, support_words
+from rocdoctor.knowledge.install import Combination, difference_words, judged_support
 
 XTX = ("AMD Radeon RX 7900 XTX",)
 HALO = ("AMD RYZEN AI MAX+ 395 w/ Radeon 8060S",)
@@ -67,7 +67,7 @@ UNLISTED = [
 
 def test_what_amd_lists_is_listed() -> None:
     wrong = [
-        (names, where, support_words(answer))
+        (names, where, difference_words(answer))
         for gfx, names, where in LISTED
         if (answer := _answer(gfx, names, where)).state != "listed"
     ]
@@ -78,8 +78,8 @@ def test_what_amd_does_not_list_says_what_differs_and_what_is_listed() -> None:
     for gfx, names, where, what, words in UNLISTED:
         answer = _answer(gfx, names, where)
         told = tuple(one.what for one in answer.differences)
-        assert (answer.state, told) == ("unlisted", what), (names, where, support_words(answer))
-        assert words in support_words(answer), support_words(answer)
+        assert (answer.state, told) == ("unlisted", what), (names, where, difference_words(answer))
+        assert words in difference_words(answer), difference_words(answer)
         assert answer.cited and all(one.kind == "primary" or one.kind == "derived" for one in answer.cited)
         assert all(len(one.read) == 10 for one in answer.cited)
 
@@ -118,16 +118,16 @@ def test_floors_elsewhere_and_of_other_targets() -> None:
 
 def test_what_has_no_code_cannot_run() -> None:
     old = _answer("gfx803", ("AMD Radeon RX 580",), _on("ubuntu 24.04", "7.0.0-29-generic", "kernel"))
-    assert old.state == "fails" and "ROCm 10.1.0 lists neither the target" in support_words(old)
+    assert old.state == "fails" and "ROCm 10.1.0 lists neither the target" in difference_words(old)
     torch = _answer("gfx1201", ("AMD Radeon RX 9070 XT",), _on("ubuntu 26.04", "7.0.0-5", torch="2.5.1+rocm6.2"))
-    assert torch.state == "fails" and "torch 2.5.1+rocm6.2 has no code" in support_words(torch)
+    assert torch.state == "fails" and "torch 2.5.1+rocm6.2 has no code" in difference_words(torch)
     kernel = _answer("gfx1201", ("AMD Radeon RX 9070 XT",), _on("debian 12", "6.1.0-40-amd64", "kernel"))
     assert kernel.state == "fails" and "kernel" in {one.what for one in kernel.differences}
 
 
 def test_what_is_not_known_is_no_difference() -> None:
     bare = judged_support(Combination("gfx1100", XTX, "10.1"))
-    assert bare.state == "unknown" and support_words(bare) == "" and not bare.of("driver", "distribution")
+    assert bare.state == "unknown" and difference_words(bare) == "" and not bare.of("driver", "distribution")
     half = judged_support(Combination("gfx1100", XTX, "10.1", "rhel", "10", "6.12.0", "dkms"))
     assert half.state == "unknown"  # 10.2 is listed, 10.0 is not
     # a release whose lists by card were not read
@@ -141,14 +141,14 @@ def test_under_wsl_the_list_for_wsl_counts() -> None:
     kernel = "6.6.87.2-microsoft-standard-WSL2"
     assert _answer("gfx1100", XTX, _on("ubuntu 22.04", kernel, ""), wsl=True).state == "listed"
     other = _answer("gfx1100", XTX, _on("debian 13", kernel, ""), wsl=True)
-    assert other.state == "unlisted" and "on Ubuntu, not on Debian" in support_words(other)
+    assert other.state == "unlisted" and "on Ubuntu, not on Debian" in difference_words(other)
     small = _answer("gfx1102", ("AMD Radeon RX 7600",), _on("ubuntu 24.04", kernel, ""), wsl=True)
-    assert small.state == "unlisted" and "not on WSL" in support_words(small)
+    assert small.state == "unlisted" and "not on WSL" in difference_words(small)
     assert _answer("gfx1151", HALO, _on("ubuntu 22.04", kernel, ""), wsl=True).state == "unlisted"
 
 
 def test_of_a_card_that_is_not_listed_the_lists_speak_by_its_target() -> None:
-    words = support_words(_answer("gfx1102", ("AMD Radeon RX 7600S",), _on("fedora 42", "6.15.9-201.fc42.x86_64")))
+    words = difference_words(_answer("gfx1102", ("AMD Radeon RX 7600S",), _on("fedora 42", "6.15.9-201.fc42.x86_64")))
     assert "does not have AMD Radeon RX 7600S" in words and "has the target of this GPU on Ubuntu or RHEL" in words
 
 

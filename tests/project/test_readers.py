@@ -1,4 +1,4 @@
-"""What nobody reads is not kept: each public name and each field of a record has a reader in the product.
+"""What nobody reads is not kept: each name of a module and each field of a record has a reader in the product.
 
 Names are compared without their types, so what shares its name with something that is read is not found. A text
 counts as a reader too (``getattr``, keys), but not in the parsers, which fill their records by such words.
@@ -28,13 +28,20 @@ ALLOWED = {
 
 
 def _reads(tree: ast.AST, texts: bool) -> Iterator[str]:
+    passed_on = {id(name) for node in ast.walk(tree) if _is_all(node) for name in ast.walk(node)}
     for node in ast.walk(tree):
+        if id(node) in passed_on:  # nobody reads a name by listing it in ``__all__``
+            continue
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield node.id if isinstance(node, ast.Name) else node.attr
         elif isinstance(node, ast.ImportFrom):
             yield from (one.name for one in node.names if one.asname)
         elif texts and isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+def _is_all(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and [ast.unparse(one) for one in node.targets] == ["__all__"]
 
 
 def _definitions(body: list[ast.stmt], fields: bool = False) -> Iterator[tuple[str, ast.stmt]]:
@@ -50,9 +57,14 @@ def _definitions(body: list[ast.stmt], fields: bool = False) -> Iterator[tuple[s
 def _unread(sources: dict[str, str]) -> list[str]:
     trees = {path: ast.parse(text) for path, text in sources.items()}
     total = Counter(name for path, tree in trees.items() for name in _reads(tree, "/parsers/" not in path))
-    public = ((p, n, at) for p, tree in trees.items() for n, at in _definitions(tree.body) if not n.startswith("_"))
-    rare = ((path, name, at) for path, name, at in public if total[name] < 9)  # no function calls itself that often
+    own = ((p, n, at) for p, tree in trees.items() for n, at in _definitions(tree.body) if _counts(n, at, tree))
+    rare = ((path, name, at) for path, name, at in own if total[name] < 9)  # no function calls itself that often
     return [f"{path} {name}" for path, name, at in rare if total[name] <= [*_reads(at, True)].count(name)]
+
+
+def _counts(name: str, at: ast.stmt, tree: ast.Module) -> bool:
+    """Public names everywhere, private ones of the module alone: those of a class may be called by their names."""
+    return not name.startswith("__") and (not name.startswith("_") or any(at is one for one in tree.body))
 
 
 def test_everything_has_a_reader() -> None:
@@ -67,3 +79,8 @@ def test_what_has_none_is_found() -> None:
     record = "class Gpu:\n    name: str\n    brand: str\n\ndef parse(text):\n    return Gpu('name', 'brand')\n"
     found = _unread({"a/parsers/x.py": record, "a/y.py": "def again():\n    again()\n    return parse('').name\n"})
     assert found == ["a/parsers/x.py brand", "a/y.py again"]
+    listed = "from a.z import far\n__all__ = ['far']\n_LEFT, _used = 1, 2\n_OLD = _used\n"
+    assert _unread({"a/__init__.py": listed, "a/z.py": "def far():\n    pass\n"}) == [
+        "a/__init__.py _OLD",
+        "a/z.py far",
+    ]

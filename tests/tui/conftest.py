@@ -29,7 +29,7 @@ def _fixtures_examined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "examine", examined)
 
 
-_EVERY = 8  # tests; an app leaves about 4 MiB
+_EVERY = 40  # tests; an app leaves about 4 MiB
 _tests = count(1)
 
 

@@ -15,7 +15,6 @@ _POOR_SHARE, _ENOUGH_MBIT_S = 0.1, 10_000
 _CHECK_NODE = "See what else runs on it; then check its cable, its link speed and the error counters of its interface."
 _CHECK_UNREACHED = "Check that its firewall lets TCP ports above 1024 through; then check its address and its cable."
 _REMEDY = {"slow": _CHECK_NODE, "unreachable": _CHECK_UNREACHED}
-_CHECK_SHARED = "Look at what they share, such as a switch; no single node is to blame."
 _CHECK_LEAF = "Look at the links of this switch to the switches above it: errors, speed, links that are missing."
 _ORDER = ("error", "warning", "info")
 _NAME_IT = "Name the fast network in NCCL_SOCKET_IFNAME on all nodes."

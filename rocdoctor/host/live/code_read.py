@@ -20,7 +20,7 @@ import errno
 import glob
 import math
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from rocdoctor.host.live.libraries import Libraries
 from rocdoctor.host.live.python_code import Use, read_by_python
@@ -79,12 +79,16 @@ class CodeReader:
     """Answers for the programs of one run, which share most of what they read.
 
     ``folders``: where programs look names up (PATH). Those of LD_LIBRARY_PATH hold only what root alone can change
-    (``programs.py``). ``most``: enough weaknesses of one program to know all about it.
+    (``programs.py``). ``most``: enough weaknesses of one program to know all about it. ``step`` is called before each
+    place that is looked at.
     """
 
-    def __init__(self, folders: Collection[str] = (), most: float = math.inf) -> None:
+    def __init__(
+        self, folders: Collection[str] = (), most: float = math.inf, step: Callable[[], None] | None = None
+    ) -> None:
         self._folders = tuple(folders)
         self._most = most
+        self._step = step
         self._libraries = Libraries()
         self._known: dict[tuple[str, Use | None], tuple[int, list[Weakness]]] = {}
 
@@ -102,6 +106,8 @@ class CodeReader:
             try:
                 found.update(dict.fromkeys(weaknesses(path)))
                 for one in self._read(path, use, deep, bool(found)):
+                    if self._step is not None:
+                        self._step()
                     more = [one] if isinstance(one, Weakness) else weaknesses(one, missing_ok=True)
                     found.update(dict.fromkeys(more))
                     if len(found) >= self._most:

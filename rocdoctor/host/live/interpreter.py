@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,23 +62,35 @@ class ChosenInterpreter:
     refused: str = ""
 
 
-def weak_interpreter(path: str, use: Use = "build", most: float = math.inf) -> list[Weakness]:
+def weak_interpreter(
+    path: str, use: Use = "build", most: float = math.inf, step: Callable[[], None] | None = None
+) -> list[Weakness]:
     """Where somebody else than root can change what an interpreter runs for that use; about ``most`` such places.
 
+    ``step`` is called before each place that is looked at.
     Raises OSError where there is no such file, or what it runs cannot be known.
     """
-    return CodeReader(program_folders(), most).weak(path, use)
+    return CodeReader(program_folders(), most, step).weak(path, use)
 
 
-def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: bool = False) -> ChosenInterpreter:
-    """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours."""
+def chosen(
+    path: str,
+    use: Use,
+    given: Mapping[str, str] | None = None,
+    trust: bool = False,
+    step: Callable[[], None] | None = None,
+) -> ChosenInterpreter:
+    """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours.
+
+    ``step`` is called before each place that is looked at.
+    """
     if not privileged():
         return ChosenInterpreter(path, environment=given)
     if trust:
         return ChosenInterpreter(path, environment=dict(os.environ) if given is None else given)
     ours = ChosenInterpreter(path, environment=interpreter_environment(os.environ if given is None else given))
     try:
-        weak = weak_interpreter(path, use)
+        weak = weak_interpreter(path, use, step=step)
     except OSError as error:
         return ChosenInterpreter(path, refused=f"{path}: {error.strerror}")
     caller = invoking_user()

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 
 from rocdoctor.host.base import Answer, Kind, argv_of, normalise
-from rocdoctor.host.live.patience import Patience
+from rocdoctor.host.live.patience import Looking, Patience
 from rocdoctor.host.live.programs import (
     find_interpreter,
     find_program,
@@ -135,7 +135,7 @@ class LiveHost:
         self._slots = threading.BoundedSemaphore(programs_at_once())
         self._probed: dict[str, str] = {}  # question to an interpreter -> its path
         self._judging: dict[str, str] = {}  # question to an interpreter -> its path, while root looks who can change it
-        self._loading: dict[str, Loading] = {}
+        self._at_work: dict[str, Loading | Looking] = {}
         self._silent: list[str] = []
         self._lived = False  # an earlier reader
         self._mute = False  # no reader can be had any more
@@ -158,8 +158,7 @@ class LiveHost:
         while not pending.done.is_set():
             limit = self._limit_s(question, pending)
             left = left_s(pending.began, asked, limit, time.monotonic())
-            loading = self._loading.get(question)
-            if left > 0 or (loading and loading.busy):
+            if left > 0 or ((at_work := self._at_work.get(question)) and at_work.busy):
                 pending.done.wait(min(max(left, 0.0) or _STEP_S, _STEP_S))  # see wait() of patience.py
             elif pending.began is not None:
                 self._give_up(question, pending, limit)
@@ -344,8 +343,11 @@ class LiveHost:
             return Answer(question, "failed" if named else "absent", note=note)
         from rocdoctor.host.live.interpreter import PROBE, chosen
 
+        self._at_work[question] = looking = Looking(self.patience.program_limit_s(question))
         self._judging[question] = interpreter
-        how = chosen(interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python)
+        how = chosen(
+            interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python, looking.step
+        )
         del self._judging[question]
         if pending := self._pending.get(question):
             pending.began = time.monotonic()  # the time of the interpreter itself begins now
@@ -356,7 +358,7 @@ class LiveHost:
         self._probed[question] = interpreter
         # Importing torch reads gigabytes from a cold disk: as long as it reads, it may take longer than others.
         limit_s = self._starts(question)
-        self._loading[question] = loading = Loading(limit_s * 3)
+        self._at_work[question] = loading = Loading(limit_s * 3)
         argv = [interpreter, "-B", str(PROBE), *options]
         return self._naming(run_bounded(question, argv, limit_s, how.environment, how.who, loading=loading))
 

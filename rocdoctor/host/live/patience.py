@@ -99,6 +99,27 @@ class Patience:
         return self._ends is not None
 
 
+class Looking:
+    """Whether we ourselves still get on with looking through files: a busy machine makes that slow, and hangs nothing.
+
+    ``limit_s``: how long one step may take. Three times as long is the end of all.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._seen = time.monotonic()
+        self._until = self._seen + 3 * limit_s
+
+    def step(self) -> None:
+        """A file more was looked at."""
+        self._seen = time.monotonic()
+
+    @property
+    def busy(self) -> bool:
+        now = time.monotonic()
+        return now < self._until and now - self._seen < self._limit_s
+
+
 def imports_torch(command: str) -> bool:
     """Whether a command, or the question that runs it, is one line of Python that imports torch."""
     line = _PYTHON_LINE.match(command)

@@ -78,8 +78,6 @@ from rocdoctor.knowledge.install.support import (
     difference_words,
     judged_support,
     listed_kernel,
-    listed_releases,
-    support_words,
 )
 from rocdoctor.knowledge.install.torch_wheels import (
     Companion,
@@ -170,7 +168,6 @@ __all__ = [
     "kind_of",
     "large_carve_out",
     "listed_kernel",
-    "listed_releases",
     "longer_support",
     "missing_names",
     "modules_apart",
@@ -197,7 +194,6 @@ __all__ = [
     "steps_of",
     "streams",
     "suites",
-    "support_words",
     "sysctl_setting",
     "tables_day",
     "toolkit_steps",

@@ -123,19 +123,6 @@ def listed_kernel(of: Combination) -> ListedSystem | None:
     return here[0] if here else None
 
 
-def listed_releases(of: Combination) -> Words:
-    """The releases of this distribution that AMD lists for the card, in its order."""
-    answer = judged_support(of)
-    return tuple(dict.fromkeys(one.version for one in answer.instead if one.distribution == of.distribution))
-
-
-def support_words(answer: ListedSupport) -> str:
-    """The answer in a sentence or some; "" where nothing is known."""
-    if answer.state == "listed":
-        return f"AMD lists this combination for ROCm {answer.rocm}."
-    return difference_words(answer)
-
-
 def difference_words(answer: ListedSupport, *what: What) -> str:
     """The known differences of these kinds in words, or all of them."""
     # of a card that is not listed the lists speak by its target

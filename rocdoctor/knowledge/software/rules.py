@@ -79,17 +79,6 @@ def pcie_gb_s(speed_gt_s: float, width: int) -> float | None:
     return None
 
 
-def throttle_bits(status: int) -> Mapping[str, tuple[str, ...]]:
-    """The names set in ``indep_throttle_status`` by kind (power, current, temperature, other); power is normal."""
-    table = load_table("rules")["throttle"]["amd_bits"]
-    found: dict[str, tuple[str, ...]] = {}
-    for kind in ("power", "current", "temperature", "other"):
-        names = tuple(name for bit, name in table[kind].items() if status >> bit & 1)
-        if names:
-            found[kind] = names
-    return found
-
-
 @cache
 def module_parameters() -> Mapping[tuple[str, str], ModuleParameter]:
     """Parameters with a judgement, by module and name."""

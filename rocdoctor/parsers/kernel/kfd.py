@@ -30,9 +30,6 @@ LINK_TYPES = {
     15: "rdma",
     16: "other",
 }
-# HSA_MEM_HEAP_TYPE_* (kfd_topology.h).
-_HEAP_TYPES = {0: "system", 1: "vram-visible", 2: "vram-private", 3: "gds", 4: "lds", 5: "scratch"}
-
 # CRAT_IOLINK_FLAGS_* (kfd_crat.h).
 _NON_COHERENT, _NO_ATOMICS_32, _NO_ATOMICS_64, _NO_PEER_TO_PEER = 0x2, 0x4, 0x8, 0x10
 

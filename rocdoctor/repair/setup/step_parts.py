@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.software.package_managers import Verb, package_managers
-from rocdoctor.model.finding import SEVERITIES, Evidence, Finding, Severity, Verdict
+from rocdoctor.model.finding import SEVERITIES, Effective, Evidence, Finding, Severity, Verdict
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.setup.plan import Action, Step, Verify, handed_over
 from rocdoctor.repair.setup.situation import Situation
@@ -184,3 +184,33 @@ def _handed_over(step: Step, who: str) -> Step:
         notes=(handed_over(who), *step.notes),
         state="waiting" if step.state == "todo" else step.state,
     )
+
+
+def by_hand(
+    step_id: str,
+    title: str,
+    found: Finding,
+    check: str,
+    effective: Effective = "now",
+    notes: Sequence[str] = (),
+    optional: bool = False,
+) -> Step:
+    """What a finding says, and its fix in words before the other notes, where no command is known to repair it."""
+    text = (sentence(found.fix.text),) if found.fix is not None else ()
+    return Step(
+        step_id,
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        risk="manual",
+        effective=effective,
+        verify=Verify(check),
+        notes=(*text, *notes),
+        optional=optional,
+    )
+
+
+def effect_of(found: Finding) -> Effective:
+    """When the fix of a finding takes effect."""
+    return found.fix.effective if found.fix is not None else "now"

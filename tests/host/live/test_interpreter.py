@@ -103,7 +103,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> list[Weakness]:
     monkeypatch.setattr(interpreter, "privileged", lambda: True)
     monkeypatch.setattr(programs, "privileged", lambda: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(interpreter, "weak_interpreter", lambda path, use="build", most=0: weak)
+    monkeypatch.setattr(interpreter, "weak_interpreter", lambda path, use="build", most=0, step=None: weak)
     monkeypatch.setattr(interpreter, "identity", lambda uid, gid=None: ALICE if uid == 1000 else _unknown(uid))
     monkeypatch.setattr(interpreter, "may", lambda path, who: True)
     return weak

@@ -8,13 +8,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import interpreter, programs, quick_questions, run_program
+from rocdoctor.host.live import interpreter, live_host, patience, programs, quick_questions, run_program
 from rocdoctor.host.live.live_host import LiveHost
+from rocdoctor.host.live.patience import Looking
 from rocdoctor.host.live.run_program import run_bounded
 from tests.waiting import until
 
@@ -266,6 +269,55 @@ def test_looking_who_can_change_an_interpreter_is_not_taken_for_its_hanging(monk
     looked.set()
     assert answer.status == "failed"
     assert "was not run: root runs only what nobody else can change" in answer.note
+
+
+def test_as_long_as_that_goes_on_it_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine makes our own look at many files slow; what is then said of the interpreter is its own answer."""
+    overdue, steps = threading.Event(), []
+
+    def look(
+        path: str, use: str, given: object, trust: bool, step: Callable[[], None]
+    ) -> interpreter.ChosenInterpreter:
+        step()
+        overdue.wait(60)
+        return interpreter.ChosenInterpreter(path, refused="looked at to the end")
+
+    class Goes(Looking):
+        """Asked only where the deadline of the question is over."""
+
+        @property
+        def busy(self) -> bool:
+            overdue.set()
+            return True
+
+        def step(self) -> None:
+            steps.append(1)
+
+    monkeypatch.setattr(interpreter, "chosen", look)
+    monkeypatch.setattr(live_host, "Looking", Goes)
+    assert LiveHost(0.01, sys.executable).ask("python default").note == "looked at to the end"
+    assert overdue.is_set() and steps == [1]
+
+
+def test_a_look_goes_on_while_its_steps_do_and_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(patience, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    looking = Looking(1.0)
+    seen = []
+    for now[0] in (100.9, 101.8, 102.7, 103.1):
+        seen.append(looking.busy)
+        looking.step()
+    assert seen == [True, True, True, False]
+    now[0] = 200.0
+    stuck = Looking(1.0)
+    now[0] = 201.0
+    assert not stuck.busy
+
+
+def test_each_place_that_an_interpreter_reads_is_a_step() -> None:
+    steps: list[int] = []
+    interpreter.weak_interpreter(sys.executable, "import", step=lambda: steps.append(1))
+    assert len(steps) > 10
 
 
 def test_a_program_that_imports_torch_is_waited_for_longer() -> None:

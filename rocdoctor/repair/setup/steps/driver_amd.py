@@ -18,6 +18,7 @@ from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     VENDOR_PAGE,
     actions_of,
+    by_hand,
     changes_of,
     for_caretaker,
     open_in,
@@ -198,21 +199,11 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
 
 
 def _by_hand(found: Finding, check: str) -> Step:
-    """What a finding says, where no command repairs it (a slot, a cold start, a kernel log to read).
+    """Where no command repairs it: a slot, a cold start, a kernel log to read.
 
     The person decides how the machine is started again: some of it needs the power off.
     """
-    fix = found.fix
-    return Step(
-        _ID,
-        "Make the GPU usable for computing",
-        "todo",
-        sentence(found.message),
-        found.evidence,
-        risk="manual",
-        verify=Verify(check),
-        notes=(sentence(fix.text),) if fix is not None else (),
-    )
+    return by_hand(_ID, "Make the GPU usable for computing", found, check)
 
 
 # -- no driver is bound

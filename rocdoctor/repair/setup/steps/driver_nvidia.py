@@ -20,7 +20,9 @@ from rocdoctor.repair.setup.required_torch import RequiredTorch, wanted
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
+    by_hand,
     changes_of,
+    effect_of,
     fetched_by,
     for_caretaker,
     key_enrolled,
@@ -92,7 +94,7 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
             return _install(situation, why, (cite(version),), newer)
         if reason is None or reason[0] in ("gpu-without-driver", "wrong-kernel-driver"):
             return _done(situation, gpus)
-        return _by_hand(situation, *reason)
+        return _by_hand(*reason)
     if reason is None:
         why = "The evidence does not show which driver is bound to the GPU; nvidia-smi shows it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
@@ -146,19 +148,8 @@ def _left_out(situation: Situation) -> tuple[str, ...]:
     return tuple(f"{one} is left out: the driver of the newer GPUs does not support it.{dark}" for one in gone)
 
 
-def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
-    fix = found.fix
-    return Step(
-        _ID,
-        "Make the NVIDIA driver usable",
-        "todo",
-        found.message,
-        found.evidence,
-        risk="manual",
-        effective=fix.effective if fix is not None else "now",
-        verify=Verify(check),
-        notes=(sentence(fix.text),) if fix is not None else (),
-    )
+def _by_hand(check: str, found: Finding) -> Step:
+    return by_hand(_ID, "Make the NVIDIA driver usable", found, check, effect_of(found))
 
 
 # -- no driver runs
@@ -178,7 +169,7 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
             notes=("It is loaded at the start after its key is enrolled.",),
         )
     if check == "driver-module-blacklisted":
-        return _by_hand(situation, check, found)
+        return _by_hand(check, found)
     built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("nvidia")]
     release = situation.kernel
     if any(value_or(gpu.vgpu, False) for gpu in for_one_driver(situation.machine)):

@@ -14,6 +14,7 @@ from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
+    by_hand,
     changes_of,
     for_caretaker,
     sentence,
@@ -63,18 +64,7 @@ def _blacklist(situation: Situation, found: Finding) -> Step:
     disk = install.initramfs(situation.distribution)
     title, verify = "Let the amdgpu driver load", Verify("driver-module-blacklisted")
     if not re.fullmatch(r"/etc/modprobe\.d/[A-Za-z0-9_.+-]{1,120}", file) or isinstance(disk, Unknown):
-        text = sentence(found.fix.text) if found.fix is not None else ""
-        return Step(
-            _ID,
-            title,
-            "todo",
-            sentence(found.message),
-            found.evidence,
-            risk="manual",
-            effective="reboot",
-            verify=verify,
-            notes=(text,),
-        )
+        return by_hand(_ID, title, found, "driver-module-blacklisted", "reboot")
     # Only lines that keep amdgpu out are switched off; the rest of the file stays.
     pattern = r"\(blacklist\|install\)[[:space:]]\+amdgpu\([[:space:]]\|$\)"
     cut = Action(words=("sed", "-i", rf"/^[[:space:]]*{pattern}/s/^/# /", file), root=True)

@@ -8,11 +8,12 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
+    by_hand,
     changes_of,
     for_caretaker,
     sentence,
@@ -43,7 +44,7 @@ def _iommu(situation: Situation) -> Step | None:
     optional = found.severity == "info"
     change = install.kernel_parameter(situation.distribution, "iommu=pt")
     if isinstance(change, Unknown):
-        return _by_hand("iommu", title, found, check, optional, change.why)
+        return by_hand("iommu", title, found, check, "reboot", (sentence(change.why),), optional)
     do, undo = change
     actions = actions_of(do)
     later = situation.boots_with("iommu=pt")
@@ -104,19 +105,3 @@ def _numa_off(machine: Machine, title: str, check: str) -> Step:
     fact = machine.memory.numa_balancing
     evidence: tuple[Evidence, ...] = (cite(fact, "off"),)
     return Step("numa-balancing", title, "done", "Automatic NUMA balancing is off.", evidence, verify=Verify(check))
-
-
-def _by_hand(step_id: str, title: str, found: Finding, check: str, optional: bool, gap: str) -> Step:
-    text = sentence(found.fix.text) if found.fix is not None else ""
-    return Step(
-        step_id,
-        title,
-        "todo",
-        sentence(found.message),
-        found.evidence,
-        risk="manual",
-        effective="reboot",
-        verify=Verify(check),
-        notes=(text, sentence(gap)),
-        optional=optional,
-    )

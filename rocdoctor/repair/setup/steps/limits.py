@@ -13,7 +13,7 @@ from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.model.units import binary_size
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
-from rocdoctor.repair.setup.step_parts import actions_of, changes_of, sentence
+from rocdoctor.repair.setup.step_parts import actions_of, by_hand, changes_of, effect_of, sentence
 
 LAYER: Layer = "limits"
 
@@ -42,7 +42,7 @@ def _memlock(situation: Situation) -> Step | None:
             verify=Verify(check),
         )
     if situation.caretaker or situation.distribution is None:
-        return _by_hand(situation, "memlock", title, found, check)
+        return _outside(situation, "memlock", title, found, check)
     limits = install.node_needs(situation.distribution).limits
     actions = actions_of([limits])
     step = Step(
@@ -86,7 +86,7 @@ def _nofile(situation: Situation) -> Step | None:
         return Step(
             "nofile", title, "done", f"A process can open {shown} files.", (cite(fact, shown),), verify=Verify(check)
         )
-    return _by_hand(situation, "nofile", title, found, check)
+    return _outside(situation, "nofile", title, found, check)
 
 
 def _shm(situation: Situation) -> Step | None:
@@ -101,7 +101,7 @@ def _shm(situation: Situation) -> Step | None:
         next((one for one in found.fix.changes if isinstance(one, Command)), None) if found.fix is not None else None
     )
     if situation.caretaker or remount is None:
-        return _by_hand(situation, "shm", title, found, check)
+        return _outside(situation, "shm", title, found, check)
     return Step(
         "shm",
         title,
@@ -118,23 +118,9 @@ def _shm(situation: Situation) -> Step | None:
     )
 
 
-def _by_hand(situation: Situation, step_id: str, title: str, found: Finding, check: str) -> Step:
+def _outside(situation: Situation, step_id: str, title: str, found: Finding, check: str) -> Step:
     """What the start of the job or of the container decides."""
-    fix = found.fix
-    notes = [sentence(fix.text)] if fix is not None else []
-    if fix is not None and fix.command:
-        notes.append(f"For example: {fix.command}")
+    notes = [f"For example: {found.fix.command}"] if found.fix is not None and found.fix.command else []
     if situation.caretaker and not situation.enclosed:
         notes.append(f"The limit itself is set by {situation.caretaker}.")
-    return Step(
-        step_id,
-        title,
-        "todo",
-        sentence(found.message),
-        found.evidence,
-        risk="manual",
-        effective=fix.effective if fix is not None else "now",
-        verify=Verify(check),
-        notes=tuple(notes),
-        optional=found.severity == "info",
-    )
+    return by_hand(step_id, title, found, check, effect_of(found), notes, optional=found.severity == "info")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 pytest.importorskip("torch")
@@ -9,6 +11,15 @@ import torch
 
 from rocdoctor.train.smoke.worker import model as models
 from rocdoctor.train.smoke.worker import plain
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As in a rank: threads that wait for each other on a busy machine take twice the time of the processors."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def test_parameters_of_rounded_gradients_are_within_doubt_and_doubt_is_small() -> None:
