@@ -1,6 +1,6 @@
 """``python -m tools.smoke_census``: plants every known kind of fault, and counts what the smoke tests make of it.
 
-The kinds stand in ``tests/train/smoke/kinds.py``, each with the rank and the layer that are right. Four shares are
+The kinds stand in ``tests/train/smoke/kinds.txt``, each with the rank and the layer that are right. Four shares are
 printed, and every row that is not as it should be: faults caught; the guilty rank named, of those at one rank; the
 right layer named, of those caught; healthy ranks accused. Run it in a checkout.
 """
