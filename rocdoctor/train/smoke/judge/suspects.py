@@ -25,6 +25,7 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration",
     "space": "configuration",
     "limit": "configuration",
+    "missing": "configuration",
     "port": "configuration",
     "busy": "configuration",
     "device": "",
@@ -32,7 +33,7 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "lost-node": "",
 }
 # Nothing in a rank sends these to itself: who did it, no layer of ours knows.
-_FROM_OUTSIDE = {
+FROM_OUTSIDE = {
     signal.SIGKILL,
     signal.SIGTERM,
     signal.SIGHUP,
@@ -142,7 +143,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
     if fault := runtime_fault(first.log):
         words = f"the runtime of a GPU ended {ranks_text([first, *later])}{where_text(first)}: {fault}"
         return [first, *later], "", f"{words}; a kernel, a library or the GPU may have made it"
-    if later and first.exit_signal not in _FROM_OUTSIDE:
+    if later and first.exit_signal not in FROM_OUTSIDE:
         words = f"{ranks_text([first])} ended first{where_text(first)}, then the runtime of a GPU ended "
         words += f"{ranks_text(later)}: {runtime_fault(later[0].log)}"
         return [first, *later], "", f"{words}; it cannot be told which made the other, memory of a peer goes with it"
@@ -153,7 +154,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
             signal.Signals(first.exit_signal).name if first.exit_signal in list(signal.Signals) else first.exit_signal
         )
         how = f"was ended by signal {first.exit_signal} ({name})"
-        if first.exit_signal in _FROM_OUTSIDE:
+        if first.exit_signal in FROM_OUTSIDE:
             who = "somebody, a batch system or a service manager"
             if first.exit_signal == signal.SIGKILL:
                 who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, tell it), or {who}"
@@ -175,6 +176,8 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         )
     if stuck:
         words = f"{ranks_text(stuck)} hangs inside the kernel (uninterruptible){where_text(stuck[0])}"
+        if all(one.gpu is None for one in stuck):
+            return stuck, "configuration", f"{words}: a disk or a network disk does not answer"
         return stuck, "device", words
     # Ranks that wait inside a collective for somebody are victims, as long as another one is elsewhere.
     elsewhere = [one for one in silent if not waits(one.stack)]

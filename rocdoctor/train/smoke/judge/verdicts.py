@@ -10,14 +10,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast, get_args
 
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
-from rocdoctor.train.smoke.judge.suspects import suspicions
+from rocdoctor.train.smoke.judge.suspects import FROM_OUTSIDE, suspicions
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.worker.compare import closeness, order_of
 
@@ -106,12 +106,31 @@ def _crashed(record: ModeRecord) -> ModeResult:
         and not any(one.result is None for one in broken)
     ):
         return _result(record, "not-applicable", f"not supported here: {said(broken[0])}")
-    for suspects, layer, words in suspicions(broken, ranks):
+    found = suspicions(broken, ranks)
+    wrong = [one for one in ranks if _own_fault(one)[0]]
+    if 0 < len(wrong) < len(ranks) and not any(one.exit_signal in FROM_OUTSIDE for one in ranks):
+        stage, what, own_layer = _own_fault(wrong[0])
+        words = f"{ranks_text(wrong)}: {_STAGE_WORDS[stage]} {what}"
+        how = next((told for suspects, _, told in found if suspects), "")
+        found.insert(0, (wrong, _as_layer(own_layer), f"{words}; then {how}" if how else words))
+    for suspects, layer, words in found:
         if suspects:
             if record.machine:
                 layer, words = "configuration", f"{words}; {record.machine}"
             return _result(record, "crashed", words, layer, [one.rank for one in suspects])
     return _result(record, "crashed", "the test ended without an answer", "framework")
+
+
+def _own_fault(one: RankRecord) -> tuple[str, str, str]:
+    """(stage, words, layer) of what this rank found wrong of its own before the mode ended; empty texts: nothing."""
+    told = one.note.get("fault")
+    if not (isinstance(told, list) and len(told) == 3 and all(isinstance(part, str) for part in told)):
+        return ("", "", "")
+    return (told[0], told[1], told[2]) if told[0] in _STAGE_WORDS else ("", "", "")
+
+
+def _as_layer(told: str) -> Layer:
+    return cast(Layer, told) if told in get_args(Layer) and told else "device"
 
 
 def _end_of(one: RankRecord) -> str:
@@ -139,6 +158,8 @@ def _wrong(record: ModeRecord) -> ModeResult:
         layer: Layer = "device" if not everyone else "framework"
     elif everyone:
         layer = "collectives" if len(record.ranks) > 1 else "device"
+    elif stage == "before" and step:  # after the step before they were right, and nothing was exchanged since
+        layer = "device"
     else:
         layer = "link" if any(one.gpu for one in record.ranks) else "collectives"
     layer = fault.get("layer", layer)
