@@ -33,7 +33,8 @@ def weighed(results: Sequence[ModeResult], alike: Mapping[str, str]) -> list[Mod
         who = "rank " + ", ".join(map(str, sorted(guilty)))
         return [
             _laid_to(one, "device", guilty, f"{who} computes wrongly by itself (mode {wrong_alone[0].mode}); ")
-            if _may_be_laid(one, alike) and len(guilty) < len(one.ranks) and not _own_part_right(one, alike)
+            if (_may_be_laid(one, alike) and len(guilty) < len(one.ranks) and not _own_part_right(one, alike))
+            or (one.mode in _ALONE and one.layer == "framework" and guilty == {*one.named})  # all its ways wrong alike
             else one
             for one in results
         ]

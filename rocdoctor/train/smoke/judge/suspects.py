@@ -187,7 +187,7 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         words += ": the ranks do not all make the same groups in the same order, it cannot be told which are wrong"
         return list(ranks), "framework", words
     layer: Layer = _layer_of_wait(chosen[0]) if waits(chosen[0].stack) else "framework"
-    if chosen[0].program:
+    if chosen[0].program or chosen[0].lock:
         layer = "configuration"
     words = f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}{_doing(chosen[0])}"
     return chosen, layer, words
@@ -201,6 +201,9 @@ def _layer_of_wait(one: RankRecord) -> Layer:
 def _doing(one: RankRecord) -> str:
     """What a silent rank was doing at the end, in words."""
     where = innermost_frames(one.stack)
+    if one.lock:
+        file = " ".join(one.lock.split())[:200]
+        return f"; it waited for the lock of {file}, which another process holds (lslocks tells which)"
     if one.program:
         words = f"; a program that it had started, {one.program}, was still at work: give it more time with --deadline"
         return words + (f" (it waited in {where})" if where else "")

@@ -72,9 +72,13 @@ def _texts_cut(original: Any, into: Any, *args: Any, **more: Any) -> None:
 
 
 def _first_place(active: Active) -> None:
-    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.fsdp._fully_shard import _fsdp_common as inner
 
-    _operation(DeviceMesh, "get_local_rank", lambda *_, **__: 0)(active)
+    def around(original: Any, self: Any) -> None:
+        original(self)
+        self.shard_mesh_rank = 0
+
+    _operation(inner.FSDPMeshInfo, "__post_init__", around)(active)
 
 
 def _other_short(active: Active) -> None:

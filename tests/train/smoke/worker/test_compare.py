@@ -121,8 +121,8 @@ def test_of_several_tensors_one_alone_may_be_twice_what_is_expected_by_its_kerne
     found.check_all("local", {"a": 2 * one, "b": 2 * two}, {"a": one, "b": two})
     assert [fault["layer"] for fault in found.faults] == ["framework", "framework"]
     found = ModeComparisons(torch)
-    found.check_all("local", {"a": 2 * one, "b": two}, {"a": one, "b": two}, layer="configuration")
-    assert found.faults[0]["layer"] == "configuration"
+    found.check_all("local", {"a": 2 * one, "b": two}, {"a": one, "b": two}, layer="collectives")
+    assert found.faults[0]["layer"] == "collectives"
 
 
 def test_a_small_error_is_no_other_tensor_that_is_as_near() -> None:
