@@ -50,7 +50,7 @@ def weighed(results: Sequence[ModeResult], alike: Mapping[str, str]) -> list[Mod
 
 def _may_be_laid(one: ModeResult, alike: Mapping[str, str]) -> bool:
     """Whether every rank got the same wrong result, which an exchange brought."""
-    return bool(alike.get(one.mode)) and one.layer == "collectives" and all(rank.named for rank in one.ranks)
+    return bool(alike.get(one.mode)) and one.layer == "collectives" and len(one.named) in (0, len(one.ranks))
 
 
 def _own_part_right(one: ModeResult, alike: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ from rocdoctor.train.smoke.judge.last_words import (
     waited_in_vain,
 )
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
-from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
+from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
 from rocdoctor.train.smoke.worker.board import MEETING
 
@@ -81,7 +81,8 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
             told += f", and all others were still at '{step}': it left something out"
             found.append((died[:1], "framework", f"{told}: {words}"))
         else:
-            found.append((list(ranks), "framework", f"{told}, it cannot be told at which end it is wrong: {words}"))
+            members = _group_of(died[0], ranks)
+            found.append((members, "framework", f"{told}, {UNTOLD} at which end it is wrong: {words}"))
     if died and not (own and own[0].at < died[0].ended_at):
         found.append(_died(died))
     if own:
@@ -109,7 +110,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_nobody(silent, ranks) if alike else _silent(behind, ranks))
     if others:
         how = said(others[0]) or waited_in_vain(others[0].log)
-        words = f"every rank timed out waiting for the others{where_text(others[0])}: {how}"
+        words = f"every rank timed out waiting for the others{where_text(others[0])}, {UNTOLD} for which: {how}"
         cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
         if cut:  # a rank that gives up closes its connections, and one that ends does not go unseen
             words += "; no rank had ended, so a firewall, or another program that reached its port, may have cut it"
@@ -127,6 +128,13 @@ def _all_others_at(ahead: RankRecord, ranks: Sequence[RankRecord]) -> str:
     marks = {str(one.note.get("mark", "")) for one in ranks if one is not ahead}
     alone = len(marks) == 1 and len(ranks) > 2 and str(ahead.note.get("mark", "")) not in marks
     return marks.pop() if alone else ""
+
+
+def _group_of(one: RankRecord, ranks: Sequence[RankRecord]) -> list[RankRecord]:
+    """The members of the group of a rank's last collective."""
+    members = str(one.note.get("call", "")).partition(" among ")[2]
+    numbers = {whole_number(number) for number in members.split(",")}
+    return [each for each in ranks if not members or each.rank in numbers]
 
 
 def _gave_up(one: RankRecord) -> bool:
@@ -184,7 +192,7 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
     chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
     if len(chosen) < len(ranks) and all(waits(one.stack) and _NEW_GROUP in one.stack for one in chosen):
         words = f"{ranks_text(chosen)} waited for others in new_group{where_text(chosen[0])}"
-        words += ": the ranks do not all make the same groups in the same order, it cannot be told which are wrong"
+        words += f": the ranks do not all make the same groups in the same order, {UNTOLD} which are wrong"
         return list(ranks), "framework", words
     layer: Layer = _layer_of_wait(chosen[0]) if waits(chosen[0].stack) else "framework"
     if chosen[0].program or chosen[0].lock:
@@ -247,7 +255,8 @@ def _nobody(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         return _silent(silent, ranks)
     alike = len({innermost_frames(one.stack) for one in silent}) == 1
     wait = "all wait in the same place" if alike else "each waits for another"
-    return list(silent), _layer_of_wait(silent[0]), f"no rank gave an answer{where_text(silent[0])}; {wait}"
+    words = f"no rank gave an answer{where_text(silent[0])}; {wait}, {UNTOLD} for whom"
+    return list(silent), _layer_of_wait(silent[0]), words
 
 
 def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
@@ -296,7 +305,7 @@ def _mismatch_within(ranks: Sequence[RankRecord]) -> Suspicion | None:
     number = numbers.pop()
     words = "; ".join(f"rank {rank} entered {call}" for rank, call in sorted(calls.items())[:4])
     if len(alone) == len(ranks):
-        words += "; it cannot be told which of them is wrong"
+        words += f"; {UNTOLD} which of them is wrong"
     return (
         alone,
         "framework",

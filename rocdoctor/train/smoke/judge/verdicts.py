@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
-from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
+from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
 from rocdoctor.train.smoke.judge.suspects import FROM_OUTSIDE, suspicions
@@ -72,7 +72,7 @@ def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
         words = f"{told}: something in this process changes seeds or draws, so its model and its data differ"
         return _result(record, "fail", words, "framework", [one.rank for one in drawing])
     if len(odd) == len(record.ranks):
-        words += " between the ranks: one of the processors computes wrongly, it cannot be told which"
+        words += f" between the ranks: one of the processors computes wrongly, {UNTOLD} which"
     else:
         words += " from that of the other ranks: its processor or memory is at fault"
     return _result(record, "fail", f"{ranks_text(odd)}: {words}", "device", [one.rank for one in odd])
@@ -171,19 +171,36 @@ def _wrong(record: ModeRecord) -> ModeResult:
     if pairs:
         return _between(record, pairs, words, step)
     if not everyone and all(one.get("summed") for one in _faults(named, earliest)):
-        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}, it cannot be told whose share"
+        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}, {UNTOLD} whose share"
         words = f"{told}: {words}"
         return _result(record, "fail", words, "collectives", [one.rank for one in record.ranks], step)
+    if any(one.get("reduced") for one in _faults(named, earliest)):
+        return _reduced(record, named, words, step)
     origin = _origin(named, earliest)
     if origin is not None and [one.rank for one in named] != [origin]:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
         at = f"{'every rank' if everyone else ranks_text(named)}"
         if len(named) == 1:
-            at += ", it cannot be told at which end or on the way"
+            at += f", {UNTOLD} at which end or on the way"
         words = f"what {whose} sent is wrong at {at}: {words}"
         accused = {origin} if len(named) > 1 else {origin, named[0].rank}
         return _result(record, "fail", words, layer, sorted(accused), step)
     return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
+
+
+def _reduced(record: ModeRecord, named: Sequence[RankRecord], words: str, step: int) -> ModeResult:
+    """Sums that one rank alone gets, each rank in its turn: who receives wrongly does so alone, and what one rank gives
+    wrongly is wrong at all others."""
+    rest = [one for one in record.ranks if one not in named]
+    who, said = (
+        list(record.ranks),
+        f"a sum of all ranks is wrong at {ranks_text(named)}, {UNTOLD} who gave or received it",
+    )
+    if len(record.ranks) > 2 and len(named) == 1:
+        who, said = list(named), f"{ranks_text(named)} alone gets a wrong sum"
+    elif len(record.ranks) > 2 and len(rest) == 1:
+        who, said = rest, f"what {ranks_text(rest)} contributes is wrong at all others"
+    return _result(record, "fail", f"{said}: {words}", "collectives", [one.rank for one in who], step)
 
 
 def _faults(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> list[dict[str, Any]]:
@@ -203,7 +220,7 @@ def _between(record: ModeRecord, pairs: Sequence[tuple[RankRecord, ...]], words:
     """One end is at fault where it is in all of several pairs; of one pair it may be either, or the way between."""
     common = [one for one in pairs[0] if all(one in pair for pair in pairs)]
     if len(pairs) == 1:
-        said = f"between {ranks_text(common)}, it cannot be told at which end or on the way: {words}"
+        said = f"between {ranks_text(common)}, {UNTOLD} at which end or on the way: {words}"
     elif common:
         said = f"{ranks_text(common)} is in all {len(pairs)} pairs of GPUs between which it is wrong: {words}"
     else:
@@ -239,6 +256,8 @@ def located(found: ModeResult, record: ModeRecord) -> ModeResult:
 def _result(
     record: ModeRecord, state: State, words: str, layer: Layer = "", named: Sequence[int] = (), step: int | None = None
 ) -> ModeResult:
+    if len({*named}) == len(record.ranks) > 1 and UNTOLD in words:
+        named = ()  # all of them may be it: to name all accuses each
     errors: dict[str, float] = {}
     tolerances: dict[str, float] = {}
     facts: dict[str, Any] = {}

@@ -71,6 +71,7 @@ class ModeComparisons:
         layer: str = "",
         between: Sequence[int] = (),
         summed: bool = False,
+        reduced: bool = False,
     ) -> bool:
         """Compare one tensor (or number) and note the difference.
 
@@ -79,7 +80,7 @@ class ModeComparisons:
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
         in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
         difference lies, where the stage alone would not tell. ``between``: two ranks, either of which may be at fault.
-        ``summed``: as in ``check_all``.
+        ``summed``: as in ``check_all``. ``reduced``: a sum that this rank alone gets, and each other one in its turn.
         """
         torch = self._torch
         limit_share = self.limit(stage) if tolerance is None else tolerance
@@ -130,7 +131,7 @@ class ModeComparisons:
         whole = bad.numel() > 1 and (bool(alike) or (large.numel() > 1 and bool(large.all())))
         if (stage, step, layer, whole) == ("before", 0, "device", True):
             layer = "framework"  # handed out wrongly: what turns over in memory is a bit
-        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed, whole)
+        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed, whole, reduced)
         return False
 
     def _equal(self, got: Any, wanted: Any) -> bool:
@@ -172,7 +173,7 @@ class ModeComparisons:
                 math.inf,
                 0.0,
                 "is missing",
-                layer=layers.get(missing[0], ""),
+                layer="framework",  # no arithmetic, and no way, leaves out a whole tensor
             )
         right = 0
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
@@ -269,6 +270,7 @@ class ModeComparisons:
         between: Sequence[int] = (),
         summed: bool = False,
         whole: bool = False,
+        reduced: bool = False,
     ) -> None:
         turn = _TURNS.get(stage, 0) if turn is None else turn
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
@@ -282,6 +284,8 @@ class ModeComparisons:
             more["between"] = [*between]
         if summed:
             more["summed"] = True
+        if reduced:
+            more["reduced"] = True
         if whole:
             more["whole"] = True  # not a few of its values: no bit turned over on a way
         self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400], **more})
@@ -374,7 +378,7 @@ def _plain_factor(ratio: float) -> float:
 
 def _as_stored(torch: Any, got: Any, wanted: Any) -> str:
     """What becomes of numbers in a shorter type, or in another order; empty when it is neither."""
-    for kind in (torch.bfloat16, torch.float16):
+    for kind in (torch.bfloat16, torch.float16) if got.unique().numel() > 8 else ():
         if torch.equal(got, wanted.to(torch.float32).to(kind).to(got.dtype)):
             return _ROUNDED + str(kind).replace("torch.", "")
     if torch.equal(got.flatten().sort().values, wanted.flatten().sort().values):

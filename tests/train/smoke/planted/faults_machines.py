@@ -79,6 +79,13 @@ def _root_sends_old(original: Any, tensor: Any, src: Any = 0, *args: Any, **more
     return original(tensor.roll(1) if src == dist.get_rank() else tensor, src, *args, **more)
 
 
+def _gives_rounded(original: Any, tensor: Any, dst: Any = 0, *args: Any, **more: Any) -> Any:
+    """What leaves this rank for a sum at another one is spoilt on its way."""
+    if dst != dist.get_rank():
+        tensor = (tensor.double() * 1.01 + 1).to(tensor.dtype)
+    return original(tensor, dst, *args, **more)
+
+
 def _order_in_group(original: Any, into: Any, source: Any, *args: Any, **more: Any) -> Any:
     work = _done(original(into, source, *args, **more))
     group = more.get("group")
@@ -313,6 +320,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "slot-reused": _exchange(_GATHERS, _slot_reused),
     "largest-unsigned": _exchange(("all_reduce",), _largest_unsigned),
     "root-sends-old": _exchange(("broadcast",), _root_sends_old),
+    "gives-rounded": _exchange(("reduce",), _gives_rounded),
     "order-in-group": _exchange(("all_gather",), _order_in_group),
     "last-receive-lost": _all(
         _operation(dist, "batch_isend_irecv", _last_receive_lost),
