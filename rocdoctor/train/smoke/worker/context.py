@@ -47,7 +47,9 @@ class Context:
         self.timeout_s = 0.0
         self.board = board
         self._cache = cache
-        self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else GPU_FACTOR, told=board.fault)
+        self.comparison = ModeComparisons(
+            torch, factor=1.0 if device.type == "cpu" else GPU_FACTOR, told=lambda *words: board.fault(*words)
+        )
         self.limit = self.comparison.limit
         self.check = self.comparison.check
         self.check_all = self.comparison.check_all
