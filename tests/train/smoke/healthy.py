@@ -1,7 +1,10 @@
 """``python -m tests.train.smoke.healthy [RUNS] [NAME...]``: healthy runs over settings; each fault is a false alarm.
 
 A setting is a way to start the same command: variables, a wrapping command, or a file that Python runs at its start.
-Each run takes the next part of the modes, so that the settings together see all of them.
+Each run takes the next part of the modes, so that the settings together see all of them. ``python -m
+tests.train.smoke.healthy 200`` is the whole series. Printed are each run that is not as it should be, and at the end:
+settings, those that this machine cannot make, runs, false alarms, processes, files and shared memory left behind. Other
+smoke tests must not run beside it: what they have in /dev/shm would be counted.
 """
 
 from __future__ import annotations
@@ -11,12 +14,15 @@ import json
 import os
 import secrets
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rocdoctor.train.smoke.worker.mode import all_modes
 from tests.train.smoke.launch_kit import running_with
@@ -24,6 +30,10 @@ from tests.train.smoke.launch_kit import running_with
 _LIMIT_S = 400.0
 _EACH = 9  # modes of a run
 _SLOW = ("compute",)
+_NOTHING = subprocess.DEVNULL
+_OURS = ("rocdoctor-smoke",)
+_LEFT = {"left": "processes", "files": "files", "shared memory": "segments of shared memory"}
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -193,7 +203,7 @@ _LIMITS = {
         "d=/sys/fs/cgroup/pids/$(basename FOLDER); mkdir $d && echo 60 > $d/pids.max; echo $$ > $d/cgroup.procs"
     ),
     "under load": _shell(
-        "for i in 1 2 3 4; do timeout 120 sh -c 'while :; do :; done' & done >/dev/null; "
+        "for i in 1 2 3 4; do prlimit --cpu=120 sh -c 'while :; do :; done' & done >/dev/null; "
         "trap 'kill $(jobs -p)' EXIT; \"$@\"; exit $?"
     ),
     "under strace-like stops": _shell(
@@ -234,11 +244,48 @@ def command(setting: Setting, modes: list[str], folder: Path) -> tuple[list[str]
     return [one.replace("FOLDER", str(folder)) for one in setting.around] + words, variables
 
 
-def one_run(setting: Setting, modes: list[str]) -> dict[str, object]:
+def _shared_memory() -> set[str]:
+    """Segments of processes that are gone: torch names them after the one that made them."""
+    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else []
+    pids = {name: "".join(itertools.takewhile(str.isdigit, name.removeprefix("torch_"))) for name in names}
+    return {name for name, pid in pids.items() if not (pid and os.path.exists(f"/proc/{pid}"))}
+
+
+def _is_left(path: Path, folder: Path) -> bool:
+    """Something of a run in its temporary folder, or with our name wherever a setting has put that."""
+    return path.parent == folder / "tmp" or path.name.startswith(_OURS)
+
+
+def can_be_made(setting: Setting) -> bool:
+    """Whether this machine has what is around the command: a limit, a group of the kernel's, a program."""
+    folder = Path(tempfile.mkdtemp(prefix="rd-healthy-"))
+    words = [one.replace("FOLDER", str(folder)) for one in setting.around] + ["sleep", "0.3"]
+    try:
+        # Without pipes, which what is started beside the command would hold open.
+        made = subprocess.Popen(words, stdin=_NOTHING, stdout=_NOTHING, stderr=_NOTHING)
+        return made.wait(60) == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    finally:
+        _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    for kind in ("memory", "cpu", "pids"):
+        group = Path("/sys/fs/cgroup", kind, folder.name)
+        if group.is_dir():
+            group.rmdir()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def one_run(setting: Setting, modes: list[str]) -> Row:
     """What came of it: a row of the record."""
     folder = Path(tempfile.mkdtemp(prefix="rd-healthy-"))
     mark = secrets.token_hex(8)
     words, variables = command(setting, modes, folder)
+    (folder / "tmp").mkdir()
+    variables = {"TMPDIR": str(folder / "tmp"), **variables}
+    shared = _shared_memory()
     began = time.monotonic()
     try:
         done = subprocess.run(
@@ -260,11 +307,9 @@ def one_run(setting: Setting, modes: list[str]) -> dict[str, object]:
     seen = {one["mode"]: one for one in found.get("modes", [])}
     bad = {name: one["message"] for name, one in seen.items() if one["state"] not in ("pass", "not-applicable")}
     left = running_with(f"ROCDOCTOR_HEALTHY={mark}")
-    for kind in ("memory", "cpu", "pids"):
-        group = Path("/sys/fs/cgroup", kind, folder.name)
-        if group.is_dir():
-            group.rmdir()
-    shutil.rmtree(folder, ignore_errors=True)
+    files = [str(one.relative_to(folder)) for one in folder.rglob("*") if _is_left(one, folder)]
+    segments = sorted(_shared_memory() - shared)
+    _clear(folder)
     return {
         "setting": setting.name,
         "modes": modes,
@@ -272,6 +317,8 @@ def one_run(setting: Setting, modes: list[str]) -> dict[str, object]:
         "passed": sum(one["state"] == "pass" for one in seen.values()),
         "bad": bad,
         "left": left,
+        "files": files[:20],
+        "shared memory": segments[:20],
         "seconds": round(time.monotonic() - began, 1),
         "error": "" if seen and not code else (err + out)[-600:],
     }
@@ -283,19 +330,44 @@ def main() -> int:
     runs = int(words.pop(0)) if words and words[0].isdigit() else 0
     chosen = [one for one in settings() if not words or one.name in words]
     quick = [one.name for one in all_modes() if not one.full and one.name not in _SLOW]
-    turn, alarms, rows = itertools.cycle(quick), 0, 0
-    for number, setting in enumerate(itertools.cycle(chosen)):
-        if number >= (runs or len(chosen)):
+    turn, made = itertools.cycle(quick), set()
+    rows: list[Row] = []
+    lacking: list[str] = []
+    possible: dict[str, bool] = {}
+    for setting in itertools.cycle(chosen):
+        if len(rows) >= (runs or len(chosen) - len(lacking)) or len(lacking) == len(chosen):
             break
+        if setting.name not in possible:
+            possible[setting.name] = not setting.around or can_be_made(setting)
+            lacking += [] if possible[setting.name] else [setting.name]
+        if not possible[setting.name]:
+            continue
         row = one_run(setting, sorted({next(turn) for _ in range(_EACH)}))
-        rows += 1
-        if row["bad"] or row["left"] or row["code"] or not row["passed"]:
-            alarms += 1
+        rows.append(row)
+        made.add(setting.name)
+        if is_wrong(row) or any(row[kind] for kind in _LEFT):
             print(json.dumps(row), flush=True)
         else:
             print(f"{row['setting']}: {row['passed']} passed, {row['seconds']} s", file=sys.stderr, flush=True)
-    print(f"{rows} runs, {len(chosen)} settings: {alarms} that were not as they should be")
-    return 1 if alarms else 0
+    print("\n".join(told(rows, len(made), lacking)))
+    return 1 if any(is_wrong(row) or any(row[kind] for kind in _LEFT) for row in rows) else 0
+
+
+def is_wrong(row: Row) -> bool:
+    """A mode did not pass, or the command did not end as it should."""
+    return bool(row["bad"] or row["code"] or not row["passed"])
+
+
+def told(rows: Sequence[Row], settings: int, lacking: Sequence[str]) -> list[str]:
+    """The counts in words."""
+    several = [one["seconds"] for one in rows]
+    return [
+        f"{len(rows)} runs over {settings} settings; not possible here: {', '.join(lacking) or 'none'}",
+        f"modes passed: {sum(row['passed'] for row in rows)}; a run took {statistics.median(several or [0]):.0f} s "
+        f"(median), {max(several, default=0):.0f} s at most",
+        f"false alarms: {sum(is_wrong(row) for row in rows)}",
+        "left behind: " + ", ".join(f"{sum(len(row[kind]) for row in rows)} {name}" for kind, name in _LEFT.items()),
+    ]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import inspect
-import json
 import os
 import sys
 import tempfile
@@ -99,7 +98,6 @@ def planted_in_turn(
         if not pool.whole or number == 0:
             pool.start(world, "gloo", "cpu", wait_of_ranks_s("gloo", limit_s), limit_s)
         found.append(judge(pool.run(case[2], limit_s)))
-        _count(_words(*case).split(), found[-1], world, limit_s)
     pool.stop_ranks()
     turn.unlink()
     return found
@@ -132,29 +130,14 @@ def planted_for_all_modes(fault: str, rank: int | str, mode: str, world: int, li
 def _run(words: str, mode: str, world: int, limit_s: float) -> ModeResult:
     pool, plant = _server()
     plant.write_text(words)
-    found = run_modes(pool, RunSetting(world, "gloo", "cpu", limit_s), modes_named([mode], True)).modes[-1]
-    if words:
-        _count(words.split(), found, world, limit_s)
-    return found
+    return run_modes(pool, RunSetting(world, "gloo", "cpu", limit_s), modes_named([mode], True)).modes[-1]
 
 
-def _count(words: list[str], found: ModeResult, world: int, limit_s: float) -> None:
-    """A line for the census (``python -m tests.train.smoke.census``), when it is taken."""
-    path = os.environ.get("ROCDOCTOR_CENSUS")
-    if path:
-        row = {
-            "fault": words[0],
-            "rank": words[1],
-            "mode": found.mode,
-            "world": world,
-            "state": found.state,
-            "named": list(found.named),
-            "layer": found.layer,
-            "over_s": found.wall_s - limit_s,
-            "left": len(processes()),
-        }
-        with open(path, "a") as stream:
-            stream.write(json.dumps(row) + "\n")
+def planted_beside(fault: str, rank: int | str, modes: Sequence[str], world: int, limit_s: float) -> list[ModeResult]:
+    """The same with several modes, as users run them: their results tell of each other."""
+    pool, plant = _server()
+    plant.write_text(f"{fault} {rank} *")
+    return list(run_modes(pool, RunSetting(world, "gloo", "cpu", limit_s), modes_named(modes, True)).modes)
 
 
 def processes() -> list[int]:

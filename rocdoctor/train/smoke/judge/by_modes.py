@@ -33,7 +33,8 @@ def weighed(results: Sequence[ModeResult], alike: Mapping[str, str]) -> list[Mod
         who = "rank " + ", ".join(map(str, sorted(guilty)))
         return [
             _laid_to(one, "device", guilty, f"{who} computes wrongly by itself (mode {wrong_alone[0].mode}); ")
-            if _may_be_laid(one, alike) and len(guilty) < len(one.ranks) and not _own_part_right(one, alike)
+            if (_may_be_laid(one, alike) and len(guilty) < len(one.ranks) and not _own_part_right(one, alike))
+            or (one.mode in _ALONE and one.layer == "framework" and guilty == {*one.named})  # all its ways wrong alike
             else one
             for one in results
         ]
@@ -49,7 +50,7 @@ def weighed(results: Sequence[ModeResult], alike: Mapping[str, str]) -> list[Mod
 
 def _may_be_laid(one: ModeResult, alike: Mapping[str, str]) -> bool:
     """Whether every rank got the same wrong result, which an exchange brought."""
-    return bool(alike.get(one.mode)) and one.layer == "collectives" and all(rank.named for rank in one.ranks)
+    return bool(alike.get(one.mode)) and one.layer == "collectives" and len(one.named) in (0, len(one.ranks))
 
 
 def _own_part_right(one: ModeResult, alike: Mapping[str, str]) -> bool:

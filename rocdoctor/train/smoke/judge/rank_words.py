@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from rocdoctor.parsers.own.smoke_results import State
 from rocdoctor.train.smoke.run.pool import RankRecord
 
+# What a verdict says that leaves open whose fault it is; where all ranks may be it, none is named.
+UNTOLD = "it is not clear"
+
 
 def state_of(one: RankRecord) -> State:
     """The rank's own verdict; without a record it is lost."""

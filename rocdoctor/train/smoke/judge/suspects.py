@@ -16,7 +16,7 @@ from rocdoctor.train.smoke.judge.last_words import (
     waited_in_vain,
 )
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
-from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
+from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of, where_text
 from rocdoctor.train.smoke.run.pool import RankRecord
 from rocdoctor.train.smoke.worker.board import MEETING
 
@@ -25,6 +25,7 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration",
     "space": "configuration",
     "limit": "configuration",
+    "missing": "configuration",
     "port": "configuration",
     "busy": "configuration",
     "device": "",
@@ -32,7 +33,7 @@ _LAYER_OF_KIND: dict[str, Layer] = {
     "lost-node": "",
 }
 # Nothing in a rank sends these to itself: who did it, no layer of ours knows.
-_FROM_OUTSIDE = {
+FROM_OUTSIDE = {
     signal.SIGKILL,
     signal.SIGTERM,
     signal.SIGHUP,
@@ -80,7 +81,8 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
             told += f", and all others were still at '{step}': it left something out"
             found.append((died[:1], "framework", f"{told}: {words}"))
         else:
-            found.append((list(ranks), "framework", f"{told}; it is not clear at which end it is wrong: {words}"))
+            members = _group_of(died[0], ranks)
+            found.append((members, "framework", f"{told}; {UNTOLD} at which end it is wrong: {words}"))
     if died and not (own and own[0].at < died[0].ended_at):
         found.append(_died(died))
     if own:
@@ -108,7 +110,7 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_nobody(silent, ranks) if alike else _silent(behind, ranks))
     if others:
         how = said(others[0]) or waited_in_vain(others[0].log)
-        words = f"every rank timed out waiting for the others{where_text(others[0])}: {how}"
+        words = f"every rank timed out waiting for the others{where_text(others[0])}; {UNTOLD} for which: {how}"
         cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
         if cut:  # a rank that gives up closes its connections, and one that ends does not go unseen
             words += "; no rank had ended, so a firewall, or another program that reached its port, may have cut it"
@@ -128,6 +130,13 @@ def _all_others_at(ahead: RankRecord, ranks: Sequence[RankRecord]) -> str:
     return marks.pop() if alone else ""
 
 
+def _group_of(one: RankRecord, ranks: Sequence[RankRecord]) -> list[RankRecord]:
+    """The members of the group of a rank's last collective."""
+    members = str(one.note.get("call", "")).partition(" among ")[2]
+    numbers = {whole_number(number) for number in members.split(",")}
+    return [each for each in ranks if not members or each.rank in numbers]
+
+
 def _gave_up(one: RankRecord) -> bool:
     """A library ended it because others did not come: it is a victim, however it ended."""
     return one.ended and one.result is None and one.exit_signal == signal.SIGABRT and bool(waited_in_vain(one.log))
@@ -142,7 +151,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
     if fault := runtime_fault(first.log):
         words = f"the runtime of a GPU ended {ranks_text([first, *later])}{where_text(first)}: {fault}"
         return [first, *later], "", f"{words}; a kernel, a library or the GPU may have made it"
-    if later and first.exit_signal not in _FROM_OUTSIDE:
+    if later and first.exit_signal not in FROM_OUTSIDE:
         words = f"{ranks_text([first])} ended first{where_text(first)}, then the runtime of a GPU ended "
         words += f"{ranks_text(later)}: {runtime_fault(later[0].log)}"
         return [first, *later], "", f"{words}; it is not clear which made the other, memory of a peer goes with it"
@@ -153,7 +162,7 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
             signal.Signals(first.exit_signal).name if first.exit_signal in list(signal.Signals) else first.exit_signal
         )
         how = f"was ended by signal {first.exit_signal} ({name})"
-        if first.exit_signal in _FROM_OUTSIDE:
+        if first.exit_signal in FROM_OUTSIDE:
             who = "somebody, a batch system or a service manager"
             if first.exit_signal == signal.SIGKILL:
                 who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, shows it), or {who}"
@@ -175,16 +184,18 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         )
     if stuck:
         words = f"{ranks_text(stuck)} hangs inside the kernel (uninterruptible){where_text(stuck[0])}"
+        if all(one.gpu is None for one in stuck):
+            return stuck, "configuration", f"{words}: a disk or a network disk does not answer"
         return stuck, "device", words
     # Ranks that wait inside a collective for somebody are victims, as long as another one is elsewhere.
     elsewhere = [one for one in silent if not waits(one.stack)]
     chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
     if len(chosen) < len(ranks) and all(waits(one.stack) and _NEW_GROUP in one.stack for one in chosen):
         words = f"{ranks_text(chosen)} waited for others in new_group{where_text(chosen[0])}"
-        words += ": the ranks do not all make the same groups in the same order; it is not clear which are wrong"
+        words += f": the ranks do not all make the same groups in the same order; {UNTOLD} which are wrong"
         return list(ranks), "framework", words
     layer: Layer = _layer_of_wait(chosen[0]) if waits(chosen[0].stack) else "framework"
-    if chosen[0].program:
+    if chosen[0].program or chosen[0].lock:
         layer = "configuration"
     words = f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}{_doing(chosen[0])}"
     return chosen, layer, words
@@ -198,6 +209,9 @@ def _layer_of_wait(one: RankRecord) -> Layer:
 def _doing(one: RankRecord) -> str:
     """What a silent rank was doing at the end, in words."""
     where = innermost_frames(one.stack)
+    if one.lock:
+        file = " ".join(one.lock.split())[:200]
+        return f"; it waited for the lock of {file}, which another process holds (lslocks tells which)"
     if one.program:
         words = f"; a program that it had started, {one.program}, was still at work: give it more time with --deadline"
         return words + (f" (it waited in {where})" if where else "")
@@ -241,7 +255,8 @@ def _nobody(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         return _silent(silent, ranks)
     alike = len({innermost_frames(one.stack) for one in silent}) == 1
     wait = "all wait in the same place" if alike else "each waits for another"
-    return list(silent), _layer_of_wait(silent[0]), f"no rank gave an answer{where_text(silent[0])}; {wait}"
+    words = f"no rank gave an answer{where_text(silent[0])}; {wait}; {UNTOLD} for whom"
+    return list(silent), _layer_of_wait(silent[0]), words
 
 
 def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
@@ -290,7 +305,7 @@ def _mismatch_within(ranks: Sequence[RankRecord]) -> Suspicion | None:
     number = numbers.pop()
     words = "; ".join(f"rank {rank} entered {call}" for rank, call in sorted(calls.items())[:4])
     if len(alone) == len(ranks):
-        words += "; it is not clear which of them is wrong"
+        words += f"; {UNTOLD} which of them is wrong"
     return (
         alone,
         "framework",

@@ -10,14 +10,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast, get_args
 
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
-from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
+from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
-from rocdoctor.train.smoke.judge.suspects import suspicions
+from rocdoctor.train.smoke.judge.suspects import FROM_OUTSIDE, suspicions
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.worker.compare import closeness, order_of
 
@@ -72,7 +72,7 @@ def _odd(record: ModeRecord, odd: Sequence[RankRecord]) -> ModeResult:
         words = f"{told}: something in this process changes seeds or draws, so its model and its data differ"
         return _result(record, "fail", words, "framework", [one.rank for one in drawing])
     if len(odd) == len(record.ranks):
-        words += " between the ranks: one of the processors computes wrongly; it is not clear which"
+        words += f" between the ranks: one of the processors computes wrongly; {UNTOLD} which"
     else:
         words += " from that of the other ranks: its processor or memory is at fault"
     return _result(record, "fail", f"{ranks_text(odd)}: {words}", "device", [one.rank for one in odd])
@@ -106,12 +106,31 @@ def _crashed(record: ModeRecord) -> ModeResult:
         and not any(one.result is None for one in broken)
     ):
         return _result(record, "not-applicable", f"not supported here: {said(broken[0])}")
-    for suspects, layer, words in suspicions(broken, ranks):
+    found = suspicions(broken, ranks)
+    wrong = [one for one in ranks if _own_fault(one)[0]]
+    if 0 < len(wrong) < len(ranks) and not any(one.exit_signal in FROM_OUTSIDE for one in ranks):
+        stage, what, own_layer = _own_fault(wrong[0])
+        words = f"{ranks_text(wrong)}: {_STAGE_WORDS[stage]} {what}"
+        how = next((told for suspects, _, told in found if suspects), "")
+        found.insert(0, (wrong, _as_layer(own_layer), f"{words}; then {how}" if how else words))
+    for suspects, layer, words in found:
         if suspects:
             if record.machine:
                 layer, words = "configuration", f"{words}; {record.machine}"
             return _result(record, "crashed", words, layer, [one.rank for one in suspects])
     return _result(record, "crashed", "the test ended without an answer", "framework")
+
+
+def _own_fault(one: RankRecord) -> tuple[str, str, str]:
+    """(stage, words, layer) of what this rank found wrong of its own before the mode ended; empty texts: nothing."""
+    told = one.note.get("fault")
+    if not (isinstance(told, list) and len(told) == 3 and all(isinstance(part, str) for part in told)):
+        return ("", "", "")
+    return (told[0], told[1], told[2]) if told[0] in _STAGE_WORDS else ("", "", "")
+
+
+def _as_layer(told: str) -> Layer:
+    return cast(Layer, told) if told in get_args(Layer) and told else "device"
 
 
 def _end_of(one: RankRecord) -> str:
@@ -139,6 +158,8 @@ def _wrong(record: ModeRecord) -> ModeResult:
         layer: Layer = "device" if not everyone else "framework"
     elif everyone:
         layer = "collectives" if len(record.ranks) > 1 else "device"
+    elif stage == "before" and step:  # after the step before they were right, and nothing was exchanged since
+        layer = "device"
     else:
         layer = "link" if any(one.gpu for one in record.ranks) else "collectives"
     layer = fault.get("layer", layer)
@@ -150,19 +171,36 @@ def _wrong(record: ModeRecord) -> ModeResult:
     if pairs:
         return _between(record, pairs, words, step)
     if not everyone and all(one.get("summed") for one in _faults(named, earliest)):
-        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}; it is not clear whose share"
+        told = f"a part of a sum over all ranks is wrong at {ranks_text(named)}; {UNTOLD} whose share"
         words = f"{told}: {words}"
         return _result(record, "fail", words, "collectives", [one.rank for one in record.ranks], step)
+    if any(one.get("reduced") for one in _faults(named, earliest)):
+        return _reduced(record, named, words, step)
     origin = _origin(named, earliest)
     if origin is not None and [one.rank for one in named] != [origin]:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
         at = f"{'every rank' if everyone else ranks_text(named)}"
         if len(named) == 1:
-            at += "; it is not clear at which end or on the way"
+            at += f"; {UNTOLD} at which end or on the way"
         words = f"what {whose} sent is wrong at {at}: {words}"
         accused = {origin} if len(named) > 1 else {origin, named[0].rank}
         return _result(record, "fail", words, layer, sorted(accused), step)
     return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
+
+
+def _reduced(record: ModeRecord, named: Sequence[RankRecord], words: str, step: int) -> ModeResult:
+    """Sums that one rank alone gets, each rank in its turn: who receives wrongly does so alone, and what one rank gives
+    wrongly is wrong at all others."""
+    rest = [one for one in record.ranks if one not in named]
+    who, said = (
+        list(record.ranks),
+        f"a sum of all ranks is wrong at {ranks_text(named)}; {UNTOLD} who gave or received it",
+    )
+    if len(record.ranks) > 2 and len(named) == 1:
+        who, said = list(named), f"{ranks_text(named)} alone gets a wrong sum"
+    elif len(record.ranks) > 2 and len(rest) == 1:
+        who, said = rest, f"what {ranks_text(rest)} contributes is wrong at all others"
+    return _result(record, "fail", f"{said}: {words}", "collectives", [one.rank for one in who], step)
 
 
 def _faults(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> list[dict[str, Any]]:
@@ -182,7 +220,7 @@ def _between(record: ModeRecord, pairs: Sequence[tuple[RankRecord, ...]], words:
     """One end is at fault where it is in all of several pairs; of one pair it may be either, or the way between."""
     common = [one for one in pairs[0] if all(one in pair for pair in pairs)]
     if len(pairs) == 1:
-        said = f"between {ranks_text(common)}; it is not clear at which end or on the way: {words}"
+        said = f"between {ranks_text(common)}; {UNTOLD} at which end or on the way: {words}"
     elif common:
         said = f"{ranks_text(common)} is in all {len(pairs)} pairs of GPUs between which it is wrong: {words}"
     else:
@@ -218,6 +256,8 @@ def located(found: ModeResult, record: ModeRecord) -> ModeResult:
 def _result(
     record: ModeRecord, state: State, words: str, layer: Layer = "", named: Sequence[int] = (), step: int | None = None
 ) -> ModeResult:
+    if len({*named}) == len(record.ranks) > 1 and UNTOLD in words:
+        named = ()  # all of them may be it: to name all accuses each
     errors: dict[str, float] = {}
     tolerances: dict[str, float] = {}
     facts: dict[str, Any] = {}

@@ -36,7 +36,7 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     refused_forks,
     wrong_interface,
 )
-from rocdoctor.train.smoke.run.processes import alone, environment, process_state, pss_bytes, sweep, tail
+from rocdoctor.train.smoke.run.processes import alone, awaited_lock, environment, process_state, pss_bytes, sweep, tail
 from rocdoctor.train.smoke.run.standstill import WATCHDOG_S, Standstill
 from rocdoctor.train.smoke.run.starved import Starved, at_work
 from rocdoctor.train.smoke.worker import board, whereabouts
@@ -64,9 +64,9 @@ class RankRecord:
     """What is known of one rank after a mode.
 
     ``result``: its own record, None when it gave none; ``exit_status``, ``exit_signal``, ``ended_at``: how and when it
-    ended by itself; ``silent``: it was still there without an answer when the runner stopped waiting, and then
+    ended by itself; ``silent``: it was still there without an answer when the runner stopped waiting. Of such a one
     ``process_state`` is the kernel's letter (T stopped, D uninterruptible, R running), ``stack`` what it was running,
-    empty where it did not tell, and ``program`` what it had started that was at work, a compiler for one.
+    ``program`` what it had started that was at work, a compiler for one, ``lock`` the file whose lock it waited for.
     """
 
     rank: int
@@ -80,6 +80,7 @@ class RankRecord:
     process_state: str = ""
     stack: str = ""
     program: str = ""
+    lock: str = ""
     log: str = ""
     note: dict[str, Any] = field(default_factory=dict)
     node: int | None = None  # where it runs, None on one node alone
@@ -330,8 +331,8 @@ class Pool:
         silent = [one for one in self._ranks.values() if one.result is None and not one.ended]
         for one in silent:
             one.silent = True
-            one.process_state = process_state(self._pids.get(one.rank, 0))
-            one.program = at_work(self._pids.get(one.rank, 0))
+            pid = self._pids.get(one.rank, 0)
+            one.process_state, one.program, one.lock = process_state(pid), at_work(pid), awaited_lock(pid)
         for rank, stack in whereabouts.ask(str(self._place), [one.rank for one in silent], _STACK_S).items():
             self._ranks[rank].stack = stack
 

@@ -120,6 +120,23 @@ def process_state(pid: int) -> str:
     return ""
 
 
+# Numbers of flock(2) and fcntl(2), and of fcntl's commands that wait (F_SETLKW, F_OFD_SETLKW), of the kernel's tables.
+_FLOCK = {"x86_64": (73, 72), "aarch64": (32, 25)}
+_WAITING_COMMANDS = (7, 38)
+
+
+def awaited_lock(pid: int) -> str:
+    """The file whose lock a process waits for in the kernel; empty when it does something else, or that is not told."""
+    flock, fcntl = _FLOCK.get(os.uname().machine, (-1, -1))
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        with open(f"/proc/{pid}/syscall", "rb") as stream:
+            words = stream.read(256).split()
+        number, handle, command = int(words[0]), int(words[1], 16), int(words[2], 16)
+        if number == flock or (number == fcntl and command in _WAITING_COMMANDS):
+            return os.readlink(f"/proc/{pid}/fd/{handle}")
+    return ""
+
+
 def has_children(pid: int) -> bool:
     """Whether any thread of a process has started a process that is still there."""
     with contextlib.suppress(OSError):

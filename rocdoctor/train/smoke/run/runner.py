@@ -99,7 +99,7 @@ def run_modes(
             found = judge(record)
             alike[mode.name] = alike_everywhere(record)
             up = pool.whole
-            if found.state == "fail" and up and len(found.named) == setting.world > 1:
+            if found.state == "fail" and up and len(found.named) in (0, setting.world) and setting.world > 1:
                 found = located(found, pool.run(locate.NAME, setting.limit_s))
                 up = pool.whole
             if isinstance(pool, Pool) and setting.backend == "nccl" and _by_protocol(mode, found):

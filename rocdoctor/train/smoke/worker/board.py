@@ -2,7 +2,8 @@
 
 A file of ``world`` slots of SLOT bytes; a slot is a little-endian 16-bit length and a JSON object with ``mode``,
 ``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, its number),
-and ``patient`` while others may wait for this rank as long as the mode may take.
+``patient`` while others may wait for this rank as long as the mode may take, and ``fault`` (stage, words, layer) once
+something was wrong that this rank computes by itself.
 Writing is one store without a lock; a torn note reads as empty.
 """
 
@@ -63,6 +64,11 @@ class Board:
         if text.startswith(POINT_TO_POINT):
             self._note["pairs"] = True
         self._note["call"] = text[:200]
+        self._write()
+
+    def fault(self, stage: str, words: str, layer: str) -> None:
+        """This rank's own part is wrong: what is sent of it may keep others from ending."""
+        self._note.setdefault("fault", [stage, words[:200], layer])
         self._write()
 
     def _write(self) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 
 from .context import Context
 
+# What is where; the first of the ranks that save writes it when all are done.
+_TABLE = ".metadata"
+
 
 def files_are_whole(
     context: Context, reader: Any, folder: str, turn: int, group: Any = None, many: int | None = None
@@ -19,10 +22,13 @@ def files_are_whole(
     ``reader``: the class of torch that reads such folders. A bad file has one owner, and others cannot load it. All
     get the same answer: they go on together, or not at all.
     """
-    bad = _bad_files(reader(folder).read_metadata().storage_data or {}, folder)
+    try:
+        bad = _bad_files(reader(folder).read_metadata().storage_data or {}, folder)
+    except Exception as error:  # a damaged file may raise anything
+        bad = {_TABLE: f"cannot be read ({type(error).__name__}: {str(error)[:80]})"}
     seen: list[Any] = [None] * (many or context.world)
     context.torch.distributed.all_gather_object(seen, bad, group=group)
-    mine = next((name for name in bad if name.startswith(f"__{context.rank}_")), "")
+    mine = next((name for name in bad if context.rank in _writers(name, context.world)), "")
     words = f"{bad.get(mine)}: what was written did not stay as it was"
     context.expect("local", f"the file {mine}", not mine, words, turn=turn, layer="configuration")
     # Its writer reads it whole, or is not among these: who reads it otherwise tells so.
@@ -33,7 +39,9 @@ def files_are_whole(
 
 
 def _writers(name: str, many: int) -> list[int]:
-    """The rank that a file of a checkpoint is named after; empty where there is none."""
+    """The rank that a file of a checkpoint is named after, and the first for the table of all; else empty."""
+    if name == _TABLE:
+        return [0]
     return [rank for rank in range(many) if name.startswith(f"__{rank}_")]
 
 

@@ -25,14 +25,24 @@ _ANOTHERS = "what belongs to"
 _OF_ANOTHER = f"it equals {_ANOTHERS} "
 _MULTIPLE = "it is "
 _OTHERWISE = ("it equals ", _MULTIPLE)
+_ROUNDED = "it is rounded to "
+_REORDERED = "it has the expected values in another order"
+# Disks lose values and turn bits over; who writes or reads decides types, order and factors.
+_BY_CODE = (*_OTHERWISE, _ROUNDED, _REORDERED)
+_LARGEST_FACTOR = float(1 << 24)
+# Of steps: those that are told from rounding, as a share of the largest; what is the same share; how many must agree.
+_CLEAR_STEP, _SAME_SHARE, _MOST = 0.05, 0.05, 0.9
 
 
 class ModeComparisons:
     """All comparisons of one mode on one rank."""
 
-    def __init__(self, torch: Any, factor: float = 1.0) -> None:
+    def __init__(
+        self, torch: Any, factor: float = 1.0, told: Callable[[str, str, str], None] = lambda *_: None
+    ) -> None:
         self._torch = torch
         self._factor = factor
+        self._told = told
         # Each comparison is of one operation: what a kernel gives may be twice the tensor, or another one.
         self.of_kernels = False
         self.errors: dict[str, float] = {}
@@ -61,6 +71,7 @@ class ModeComparisons:
         layer: str = "",
         between: Sequence[int] = (),
         summed: bool = False,
+        reduced: bool = False,
     ) -> bool:
         """Compare one tensor (or number) and note the difference.
 
@@ -69,7 +80,7 @@ class ModeComparisons:
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
         in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
         difference lies, where the stage alone would not tell. ``between``: two ranks, either of which may be at fault.
-        ``summed``: as in ``check_all``.
+        ``summed``: as in ``check_all``. ``reduced``: a sum that this rank alone gets, and each other one in its turn.
         """
         torch = self._torch
         limit_share = self.limit(stage) if tolerance is None else tolerance
@@ -110,13 +121,17 @@ class ModeComparisons:
         words = _words(torch, got, wanted, difference, limit) + (f"; {alike}" if alike else "")
         bad = ~(difference <= limit)
         origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
-        if alike.startswith(_OTHERWISE) and bad.numel() > 1 and stage in ("input", "local") and not self.of_kernels:
+        if layer == "configuration" and alike.startswith(_BY_CODE):
+            layer = "framework"
+        elif alike.startswith(_BY_CODE) and bad.numel() > 1 and stage in ("input", "local") and not self.of_kernels:
             layer = layer or "framework"  # a device that computes wrongly gives no other tensor, nor twice all of them
         elif alike.startswith(_OF_ANOTHER) and stage != "value":
             layer = layer or "framework"  # an exchange knows no names, but may deliver what came before
         large = bad[wanted.abs() > 64 * limit]  # of smaller ones a wrong factor changes too little
         whole = bad.numel() > 1 and (bool(alike) or (large.numel() > 1 and bool(large.all())))
-        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed, whole)
+        if (stage, step, layer, whole) == ("before", 0, "device", True):
+            layer = "framework"  # handed out wrongly: what turns over in memory is a bit
+        self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed, whole, reduced)
         return False
 
     def _equal(self, got: Any, wanted: Any) -> bool:
@@ -137,13 +152,15 @@ class ModeComparisons:
         owners: Mapping[str, Any] | None = None,
         layer: str | Mapping[str, str] = "",
         summed: bool = False,
+        moved_from: Mapping[str, Any] | None = None,
     ) -> None:
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
         ``turns``: the turn of each name, where the order among them tells something; ``turn``: that of all others.
         ``summed``: this rank alone holds these sums over all ranks, so a wrong one may be the fault of any. Of
         ``hints`` one may also be a function that gives the tensors, which is called where something differs.
-        ``layer``: of all tensors, or by name.
+        ``layer``: of all tensors, or by name. ``moved_from``: what they were before a step, which tells one that is too
+        long or too short everywhere: a rate, not a kernel.
         """
         layers = dict.fromkeys(wanted, layer) if isinstance(layer, str) else layer
         missing = sorted(set(wanted) - set(got))
@@ -156,7 +173,7 @@ class ModeComparisons:
                 math.inf,
                 0.0,
                 "is missing",
-                layer=layers.get(missing[0], ""),
+                layer="framework",  # no arithmetic, and no way, leaves out a whole tensor
             )
         right = 0
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
@@ -183,6 +200,35 @@ class ModeComparisons:
                 right += fine and bool(wanted[name].numel()) and bool((wanted[name] != 0).any())
         if right and stage in ("input", "local"):  # one kernel may well give twice its result, and all others the right
             self._may_be_a_kernel([name for name in wanted if not layers.get(name)], stage, step)
+        if moved_from is not None:
+            self.weigh_steps(got, moved_from, wanted, step)
+
+    def weigh_steps(
+        self, got: Mapping[str, Any], before: Mapping[str, Any], wanted: Mapping[str, Any], step: int
+    ) -> None:
+        """Lay wrong parameters to what decides about the step, where all have made the same share of theirs."""
+        found = [one for one in self.faults if (one["stage"], one["step"]) == ("param", step) and one["name"] in wanted]
+        names = [name for name in wanted if name in got and got[name].shape == before[name].shape]
+        if not found or len(names) < 2:
+            return
+        torch = self._torch
+        pairs = [
+            (_plain(torch, got[name]) - _plain(torch, before[name]), _plain(torch, one) - _plain(torch, before[name]))
+            for name, one in wanted.items()
+            if name in names
+        ]
+        least = _CLEAR_STEP * max((float(right.abs().max()) for _, right in pairs if right.numel()), default=0.0)
+        shares = torch.cat([(made / right)[right.abs() > least] for made, right in pairs])
+        if shares.numel() < 2 or not bool(shares.isfinite().all()):
+            return
+        share = float(shares.median())
+        near = (shares - share).abs() <= _SAME_SHARE * max(1.0, abs(share))
+        if abs(share - 1) > 2 * _SAME_SHARE and float(near.double().mean()) >= _MOST:
+            words = (
+                "no value was moved by the step" if not round(share, 3) else f"all values made {share:.3g} of the step"
+            )
+            for one in found:
+                one["layer"], one["words"] = "framework", f"{one['words']}; {words}"[:400]
 
     def _may_be_a_kernel(self, names: Collection[str], stage: str, step: int) -> None:
         for fault in self.faults:
@@ -224,6 +270,7 @@ class ModeComparisons:
         between: Sequence[int] = (),
         summed: bool = False,
         whole: bool = False,
+        reduced: bool = False,
     ) -> None:
         turn = _TURNS.get(stage, 0) if turn is None else turn
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
@@ -237,10 +284,14 @@ class ModeComparisons:
             more["between"] = [*between]
         if summed:
             more["summed"] = True
+        if reduced:
+            more["reduced"] = True
         if whole:
             more["whole"] = True  # not a few of its values: no bit turned over on a way
         self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400], **more})
         self.faults.sort(key=order_of)
+        if stage in ("input", "local") and self.faults[0]["stage"] in ("input", "local"):
+            self._told(stage, f"{name}: {words}", layer)
         del self.faults[_MAX_KEPT:]
 
 
@@ -303,11 +354,33 @@ def _alike(torch: Any, got: Any, wanted: Any, limit: float, hints: Mapping[str, 
         if float((other - wanted).abs().max()) > 16 * limit and float((got - other).abs().max()) <= 4 * limit:
             return f"it equals {words}"
     ratio = float((got * wanted).sum() / (wanted * wanted).sum())
-    whole = round(ratio) if abs(ratio) >= 1.5 else (1 / round(1 / ratio) if 0.01 < abs(ratio) < 0.7 else 0)
+    whole = _plain_factor(ratio)
     if whole and float((got - whole * wanted).abs().max()) <= 4 * limit * max(1.0, abs(whole)):
         times = f"{whole:g} times" if abs(whole) > 1 else f"1/{round(1 / whole)} of"
         if abs(whole) != 1.0:
-            return f"it is {times} the expected tensor"
+            return f"{_MULTIPLE}{times} the expected tensor"
     if abs(ratio - 1) > 0.1 and float((got - ratio * wanted).abs().max()) <= 4 * limit * max(1.0, abs(ratio)):
         return f"all values are {ratio:.3g} times what is expected"
+    return _as_stored(torch, got, wanted)
+
+
+def _plain_factor(ratio: float) -> float:
+    """The whole number, its inverse or the power of two near a ratio; zero where there is none."""
+    if not 1 / _LARGEST_FACTOR <= abs(ratio) <= _LARGEST_FACTOR:  # also what is no number
+        return 0.0
+    if abs(ratio) >= 1.5:
+        return float(round(ratio))
+    if 0.01 < abs(ratio) < 0.7:
+        return 1 / round(1 / ratio)
+    small = 2.0 ** round(math.log2(abs(ratio)))  # scales of losses are powers of two
+    return math.copysign(small, ratio) if small < 0.01 else 0.0
+
+
+def _as_stored(torch: Any, got: Any, wanted: Any) -> str:
+    """What becomes of numbers in a shorter type, or in another order; empty when it is neither."""
+    for kind in (torch.bfloat16, torch.float16) if got.unique().numel() > 8 else ():
+        if torch.equal(got, wanted.to(torch.float32).to(kind).to(got.dtype)):
+            return _ROUNDED + str(kind).replace("torch.", "")
+    if torch.equal(got.flatten().sort().values, wanted.flatten().sort().values):
+        return _REORDERED
     return ""

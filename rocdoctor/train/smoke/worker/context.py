@@ -7,7 +7,7 @@ from typing import Any
 from . import model as models
 from . import plain, shards
 from .board import Board
-from .compare import ModeComparisons
+from .compare import ModeComparisons, agreed
 from .mode import ModeNotApplicable
 from .tolerance import GPU_FACTOR
 
@@ -47,7 +47,9 @@ class Context:
         self.timeout_s = 0.0
         self.board = board
         self._cache = cache
-        self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else GPU_FACTOR)
+        self.comparison = ModeComparisons(
+            torch, factor=1.0 if device.type == "cpu" else GPU_FACTOR, told=lambda *words: board.fault(*words)
+        )
         self.limit = self.comparison.limit
         self.check = self.comparison.check
         self.check_all = self.comparison.check_all
@@ -71,6 +73,21 @@ class Context:
         gone = not any(bool(shards.local_of(one).any()) for one in held)
         words = "are still there after zero_grad"
         self.expect("before", "the gradients of the step before", gone, words, step=step, layer="framework")
+
+    def agree(self, name: str, numbers: list[int]) -> None:
+        """See that all ranks have decided alike, each for itself: exchanges that follow from it may not end.
+
+        Of two it cannot be told which is right.
+        """
+        torch, dist = self.torch, self.torch.distributed
+        own = torch.tensor(numbers, dtype=torch.int64, device=self.device)
+        many = [torch.empty_like(own) for _ in range(self.world)]
+        self.mark(f"{name}, all_gather int64[{len(numbers)}]")
+        dist.all_gather(many, own)
+        usual = agreed(torch, many)
+        words = "is not what most ranks have" if usual is not None else "differs, and it is not clear which is right"
+        same = usual is not None and torch.equal(own, usual)
+        self.expect("input", name, same, words, layer="framework")
 
     def need(self, holds: Any, words: str) -> None:
         """End the mode as not applicable unless ``holds``."""

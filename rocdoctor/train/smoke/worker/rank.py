@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import datetime
+import errno
 import faulthandler
 import json
 import os
@@ -75,6 +76,43 @@ _DISK = (
 
 # What the system refuses (EMFILE, ENFILE, EACCES, ENOMEM, in the words of glibc), and CPython where no thread starts.
 _LIMITS = ("too many open files", "permission denied", "cannot allocate memory", "can't start new thread")
+
+
+# What the system has not, or not now, as Python tells it: the number of the error, not its words, which programs choose
+# for themselves. Wrong calls (EBADF, EINVAL) are no such thing.
+_MACHINE = tuple(
+    f"[errno {number}]"
+    for number in (
+        errno.EPERM,
+        errno.ENOENT,
+        errno.EIO,
+        errno.ENXIO,
+        errno.ENOEXEC,
+        errno.EAGAIN,
+        errno.EBUSY,
+        errno.ENODEV,
+        errno.ENOLCK,
+        errno.ELOOP,
+        errno.EADDRNOTAVAIL,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ENOTCONN,
+        errno.ECONNREFUSED,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.EREMOTEIO,
+        errno.EDQUOT,
+    )
+)
+# Libraries that are missing or of another build: the dynamic linker's words (dl-load.c and dl-lookup.c of glibc).
+_INSTALLED = (
+    "cannot open shared object file",
+    "undefined symbol",
+    "invalid elf header",
+    "wrong elf class",
+    "static tls block",
+    "no module named",
+)
 
 
 class RankJob:
@@ -292,6 +330,8 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         kind = "space"
     elif any(part in low for part in _LIMITS):
         kind = "limit"
+    elif any(part in low for part in (*_MACHINE, *_INSTALLED)):
+        kind = "missing"
     elif any(part in low for part in _BUSY):
         kind = "busy"
     elif "hip error" in low or "cuda error" in low or "cudnn" in low or "miopen" in low:

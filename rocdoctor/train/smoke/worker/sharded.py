@@ -281,6 +281,7 @@ def train(
             step=number,
             tolerance=None if rounding is None else _STEPPED,
             layer="device",
+            moved_from=layout.part(step.before),
         )
         if correct is not None:
             correct(step.after)

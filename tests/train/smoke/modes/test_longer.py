@@ -52,12 +52,12 @@ def one_stream(active: Active) -> None:
     wrap(torch, "manual_seed", lambda original, seed: original(77 if active() else seed))
 
 
-@pytest.mark.parametrize(("world", "named"), [(2, (0, 1)), (3, (2,)), (4, (0, 1, 2, 3))])
+@pytest.mark.parametrize(("world", "named"), [(2, ()), (3, (2,)), (4, ())])
 def test_without_a_majority_no_rank_alone_is_accused_of_its_random_numbers(world: int, named: tuple[int, ...]) -> None:
     # Of three ranks two draw other numbers: they are the majority, so the third alone differs.
     result = kit.planted(other_numbers, "all", "dropout", world)
     assert (result.state, result.named) == ("fail", named), result.message
-    if len(named) == world:
+    if not named:
         assert "random numbers from one seed: differ between the ranks" in result.message
 
 

@@ -8,6 +8,7 @@ its own FAULTS; names are unique.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import os
 import signal
@@ -57,9 +58,14 @@ def _of_test(path: Path, name: str) -> Callable[[Active], None]:
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
-    """Replace ``owner.name`` by ``around(original, *args, **keywords)``."""
+    """Replace ``owner.name`` by ``around(original, *args, **keywords)``; it tells the same signature."""
     original = getattr(owner, name)
-    setattr(owner, name, lambda *args, **keywords: around(original, *args, **keywords))
+
+    @functools.wraps(original)
+    def instead(*args: Any, **keywords: Any) -> Any:
+        return around(original, *args, **keywords)
+
+    setattr(owner, name, instead)
 
 
 def at_backward(act: Callable[[], None], active: Active, turn: int = 1, after: bool = False) -> None:

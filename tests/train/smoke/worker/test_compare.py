@@ -121,8 +121,8 @@ def test_of_several_tensors_one_alone_may_be_twice_what_is_expected_by_its_kerne
     found.check_all("local", {"a": 2 * one, "b": 2 * two}, {"a": one, "b": two})
     assert [fault["layer"] for fault in found.faults] == ["framework", "framework"]
     found = ModeComparisons(torch)
-    found.check_all("local", {"a": 2 * one, "b": two}, {"a": one, "b": two}, layer="configuration")
-    assert found.faults[0]["layer"] == "configuration"
+    found.check_all("local", {"a": 2 * one, "b": two}, {"a": one, "b": two}, layer="collectives")
+    assert found.faults[0]["layer"] == "collectives"
 
 
 def test_a_small_error_is_no_other_tensor_that_is_as_near() -> None:
@@ -159,3 +159,99 @@ def test_small_values_need_not_show_that_all_are_wrong() -> None:
     found.check("grad", "x", 1.09 * wanted, wanted, tolerance=0.01)
     assert "2 of 3 values differ" in found.faults[0]["words"]
     assert found.faults[0]["whole"]
+
+
+@pytest.mark.parametrize(
+    ("change", "layer", "words"),
+    [
+        (lambda x: x.bfloat16().float(), "framework", "it is rounded to bfloat16"),
+        (lambda x: x.flip(0), "framework", "it has the expected values in another order"),
+        (lambda x: 2 * x, "framework", "it is 2 times the expected tensor"),
+        (lambda x: x * 0, "configuration", "all values are zero"),  # as where nothing was written
+        (lambda x: x + 0.1 * (x == x.max()), "configuration", ""),  # a few values
+    ],
+)
+def test_what_a_disk_does_not_do_comes_from_who_wrote(change: Any, layer: str, words: str) -> None:
+    wanted = torch.linspace(0.1, 0.77, 16)
+    found = ModeComparisons(torch)
+    found.check("local", "x", change(wanted), wanted, tolerance=0.0, layer="configuration")
+    assert found.faults[0]["layer"] == layer
+    assert found.faults[0]["words"].endswith(words)
+
+
+def test_few_values_are_not_called_rounded() -> None:
+    found = ModeComparisons(torch)
+    found.check("local", "x", torch.ones(16), torch.full((16,), 1.0004), tolerance=0.0)
+    assert "rounded" not in found.faults[0]["words"]
+
+
+@pytest.mark.parametrize("large", [3e38, -3e38, float("inf"), float("nan")])
+def test_numbers_of_any_size_have_words(large: float) -> None:
+    found = ModeComparisons(torch)
+    found.check("value", "x", torch.tensor([large, 1.0]), torch.tensor([1e-30, 1.0]))
+    assert "2 values differ" in found.faults[0]["words"]
+
+
+def test_a_scale_that_was_not_taken_off_is_a_power_of_two() -> None:
+    found, one, two = ModeComparisons(torch), torch.tensor([1.0, 2.0]), torch.tensor([5.0, 3.0])
+    found.check_all("local", {"a": one / 1024, "b": two / 1024}, {"a": one, "b": two})
+    assert [fault["layer"] for fault in found.faults] == ["framework", "framework"]
+    assert "1/1024 of the expected tensor" in found.faults[0]["words"]
+
+
+def test_what_is_missing_is_no_fault_of_arithmetic() -> None:
+    found = ModeComparisons(torch)
+    found.check_all("local", {}, {"a": torch.ones(2)}, layer="device")
+    assert found.faults[0]["layer"] == "framework"
+
+
+@pytest.mark.parametrize(
+    ("made", "layer", "words"),
+    [
+        (lambda step: 0.5 * step, "framework", "all values made 0.5 of the step"),
+        (lambda step: 0 * step, "framework", "no value was moved by the step"),
+        (lambda step: -step, "framework", "all values made -1 of the step"),
+        (lambda step: 1.03 * step, "device", ""),  # too near to tell a rate from a kernel
+        (lambda step: step * torch.arange(1.0, 9.0), "device", ""),
+    ],
+)
+def test_a_step_that_is_too_short_everywhere_is_a_rate(made: Any, layer: str, words: str) -> None:
+    before = {"a": torch.linspace(-1, 1, 8), "b": torch.linspace(3, 4, 8)}
+    steps = {"a": torch.linspace(0.1, 0.2, 8), "b": torch.linspace(0.2, 0.3, 8)}
+    wanted = {name: one - steps[name] for name, one in before.items()}
+    got = {name: one - made(steps[name]) for name, one in before.items()}
+    found = ModeComparisons(torch)
+    found.check_all("param", got, wanted, layer="device", moved_from=before)
+    assert {fault["layer"] for fault in found.faults} == {layer}
+    assert found.faults[0]["words"].endswith(words)
+
+
+def test_a_step_that_is_wrong_in_one_tensor_alone_is_no_rate() -> None:
+    before = {"a": torch.zeros(8), "b": torch.zeros(8)}
+    wanted = {"a": torch.ones(8), "b": torch.ones(8)}
+    found = ModeComparisons(torch)
+    found.check_all("param", {**wanted, "a": before["a"]}, wanted, layer="device", moved_from=before)
+    assert [fault["layer"] for fault in found.faults] == ["device"]
+
+
+def test_parameters_that_are_wrong_as_a_whole_at_first_were_handed_out_wrongly() -> None:
+    wanted = torch.linspace(1, 2, 16)
+    for got, step, layer in ((wanted.roll(1), 0, "framework"), (wanted.roll(1), 1, "device")):
+        found = ModeComparisons(torch)
+        found.check("before", "x", got, wanted, step=step, tolerance=0.0, layer="device")
+        assert found.faults[0]["layer"] == layer
+    bit = wanted.clone()
+    bit[3] += 1
+    found = ModeComparisons(torch)
+    found.check("before", "x", bit, wanted, tolerance=0.0, layer="device")
+    assert found.faults[0]["layer"] == "device"
+
+
+def test_a_rank_tells_at_once_that_its_own_part_is_wrong() -> None:
+    told: list[tuple[str, str, str]] = []
+    found = ModeComparisons(torch, told=lambda *words: told.append(words))
+    found.check("value", "came", torch.ones(1), torch.zeros(1))
+    assert told == []  # it came from others
+    found = ModeComparisons(torch, told=lambda *words: told.append(words))
+    found.expect("local", "places", False, "are others", layer="framework")
+    assert told == [("local", "places: are others", "framework")]

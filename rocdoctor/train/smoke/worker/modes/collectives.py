@@ -41,12 +41,15 @@ def _types(context: Context) -> list[Any]:
 
 
 def _each(context: Context) -> Any:
-    """(size, type, words) of each try: all types at the odd size, float32 at all sizes."""
+    """(size, type, words, salt) of each try: all types at the odd size, float32 at all sizes.
+
+    Of one size and type no two tries have the same values: what lay in a buffer before is not what should be there.
+    """
     torch = context.torch
     for dtype in _types(context):
-        yield 1027, dtype, str(dtype).replace("torch.", "")
+        yield 1027, dtype, str(dtype).replace("torch.", ""), 0
     for size in (*_SIZES, *_large(context)):
-        yield size, torch.float32, "float32"
+        yield size, torch.float32, "float32", 1
 
 
 def _large(context: Context) -> tuple[int, ...]:
@@ -56,8 +59,8 @@ def _large(context: Context) -> tuple[int, ...]:
 def all_reduce(context: Context) -> None:
     """Sum, largest, smallest, product, mean, bits; tensors that are not in one piece; several at once."""
     dist = context.torch.distributed
-    for size, dtype, words in _each(context):
-        parts = all_values(context, size, dtype)
+    for size, dtype, words, salt in _each(context):
+        parts = all_values(context, size, dtype, salt)
         name = announce(context, "all_reduce", words, size)
         got = parts[context.rank].clone()
         dist.all_reduce(got)
@@ -66,7 +69,7 @@ def all_reduce(context: Context) -> None:
             continue
         _extremes(context, name, parts)
         if dtype.is_signed:
-            _extremes(context, f"{name} below zero", [-1 - one for one in parts])
+            _extremes(context, f"{name} of both signs", [_signed(context, *one) for one in enumerate(parts)])
     _long_numbers(context)
     _other_sums(context)
     _layouts(context)
@@ -78,6 +81,13 @@ def all_reduce(context: Context) -> None:
         pending[salt].wait()
         parts = all_values(context, sizes[salt], context.torch.float32, salt)
         check_exact(context, f"all_reduce number {salt} of four at once", work[salt], exact_sum(context, parts))
+
+
+def _signed(context: Context, rank: int, part: Any) -> Any:
+    """Of three elements one is below zero on all ranks, one on every second rank, one on none."""
+    place = context.torch.arange(part.numel(), device=part.device).remainder(3)
+    below = place <= rank % 2
+    return context.torch.where(below, -1 - part, part)
 
 
 def _extremes(context: Context, name: str, parts: list[Any]) -> None:
@@ -168,6 +178,7 @@ def one_to_all(context: Context) -> None:
             name = announce(context, "broadcast", "float32", size)
             dist.broadcast(got, root)
             came_from(context, f"{name} from rank {root}", got, parts[root], root, parts[context.rank])
+    reduces = context.marks + 1
     for root in range(context.world):
         dtype = (torch.float32, torch.bfloat16, torch.int64)[root % 3]
         words, size = str(dtype).replace("torch.", ""), 1027
@@ -180,7 +191,9 @@ def one_to_all(context: Context) -> None:
         name = announce(context, "reduce", words, size)
         dist.reduce(got, root)
         if context.rank == root:
-            check_exact(context, f"{name} to rank {root}", got, exact_sum(context, parts))
+            # All of them are one step: at which ranks sums are wrong tells more than which was first.
+            wanted, way = exact_sum(context, parts), f"{name} to rank {root}"
+            context.check("value", way, got, wanted, tolerance=0.0, step=reduces, reduced=True)
         here = context.rank == root
         got = torch.empty_like(parts[0])
         name = announce(context, "scatter", words, size)
@@ -197,8 +210,8 @@ def all_gather(context: Context) -> None:
     """Into a list and into one tensor, also in place."""
     torch, dist = context.torch, context.torch.distributed
     into_one = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-    for size, dtype, words in _each(context):
-        parts = all_values(context, size, dtype)
+    for size, dtype, words, salt in _each(context):
+        parts = all_values(context, size, dtype, salt)
         name = announce(context, "all_gather", words, size)
         into = [torch.empty_like(one) for one in parts]
         dist.all_gather(into, parts[context.rank])
@@ -222,9 +235,9 @@ def reduce_scatter(context: Context) -> None:
     """From one tensor; the largest is that of all parts together."""
     torch, dist = context.torch, context.torch.distributed
     from_one = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
-    for size, dtype, words in _each(context):
+    for size, dtype, words, salt in _each(context):
         size = -(-size // context.world) if size > 65536 else size
-        parts = all_values(context, size * context.world, dtype)
+        parts = all_values(context, size * context.world, dtype, salt)
         name = announce(context, "reduce_scatter", words, size)
         got = torch.empty(size, dtype=dtype, device=context.device)
         from_one(got, parts[context.rank])
@@ -236,14 +249,14 @@ def all_to_all(context: Context) -> None:
     """Equal parts, and parts whose size depends on sender and receiver."""
     torch, dist = context.torch, context.torch.distributed
     world, rank = context.world, context.rank
-    for size, dtype, words in _each(context):
+    for size, dtype, words, salt in _each(context):
         size = -(-size // world) if size > 65536 else size
-        own = values(context, rank, size * world, dtype)
+        own = values(context, rank, size * world, dtype, salt)
         name = announce(context, "all_to_all", words, size)
         got = torch.empty_like(own)
         dist.all_to_all_single(got, own)
         for sender, one in enumerate(got.chunk(world)):
-            sent = values(context, sender, size * world, dtype)[rank * size : (rank + 1) * size]
+            sent = values(context, sender, size * world, dtype, salt)[rank * size : (rank + 1) * size]
             came_from(context, f"{name}, part of rank {sender}", one, sent, sender)
     for empty in range(world):
         _uneven(context, empty)

@@ -206,7 +206,8 @@ def run(context: Context, pp: int, dp: int, tp: int, cp: int = 1) -> None:
         context.mark(f"step {step}: optimizer")
         optimizer.step()
         after = grid.held(wanted.after[step], names)
-        context.check_all("param", shards.parameter_parts(module), after, step=step, layer="device")
+        before = grid.held(wanted.before[step], names)
+        context.check_all("param", shards.parameter_parts(module), after, step=step, layer="device", moved_from=before)
     taps.remove()
     gathered.remove()
     if pipe is not None:

@@ -112,9 +112,10 @@ def train(
         right = wanted.after[step]
         mine = {name: right[name] for name in owned or right}  # what this rank's own optimizer has moved
         rest = {name: one for name, one in right.items() if name not in mine}
-        held = models.parameters(model)
-        held = context.certain(step, steps[-1] + 1, held) if kind == "adamw" else held
+        made = models.parameters(model)
+        held = context.certain(step, steps[-1] + 1, made) if kind == "adamw" else made
         context.check_all("param", held, mine, step=step, tolerance=limit, turn=END_TURN - 1, layer="device")
+        context.comparison.weigh_steps(made, wanted.before[step], mine, step)
         context.check_all("param", held, rest, step=step, tolerance=limit)
         if kind == "adamw":
             _go_on_with(torch, model, held)

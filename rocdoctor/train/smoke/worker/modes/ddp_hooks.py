@@ -131,6 +131,8 @@ def zero1(context: Context) -> None:
     split: Any = getattr(optimizer, "_partition_parameters", lambda: [[]] * context.world)()
     mine = {id(one) for group in split[context.rank] for one in group["params"]}
     named = {models.plain_name(name): one for name, one in model.named_parameters() if id(one) in mine}
+    owners = {id(one): rank for rank, part in enumerate(split) for group in part for one in group["params"]}
+    context.agree("whose part each parameter is", [owners.get(id(one), -1) for one in model.parameters()])
 
     def after(step: int) -> None:
         moments = context.reference("adamw").moments[step]
@@ -284,6 +286,8 @@ def grad_scaler(context: Context) -> None:
         context.mark(f"step {step}: forward and backward")
         context.clear(optimizer, step)
         parts.clear()
+        # As each rank has it by itself: gradients of other scales cannot be added up.
+        context.check("input", "the scale", scaler.get_scale(), 1024.0, step=step, tolerance=0.0, layer="framework")
         loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
         scaler.scale(loss).backward()
         alone = context.share_alone("sgd", 2, step, context.rank)[1]

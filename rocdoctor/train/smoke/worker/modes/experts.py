@@ -48,6 +48,12 @@ def _plainly(torch: Any, tokens: Any, first: Any, second: Any) -> Any:
     return plain.gelu(torch, tokens @ first) @ second
 
 
+def _best(shares: Any) -> tuple[Any, Any]:
+    """The largest shares of each token and their places, without the function under test."""
+    places = shares.argsort(-1, descending=True)[..., :_TOP]
+    return shares.gather(-1, places), places
+
+
 def _reference(context: Context) -> tuple[Any, _Weights, Any]:
     """One process with all experts: output, weights with their gradients, each expert's answer to each token.
 
@@ -56,7 +62,7 @@ def _reference(context: Context) -> tuple[Any, _Weights, Any]:
 
     def make() -> tuple[Any, _Weights, Any]:
         torch, weights = context.torch, _Weights(context, context.torch.device("cpu"))
-        shares, chosen = plain.softmax(weights.tokens @ weights.router).topk(_TOP, -1)
+        shares, chosen = _best(plain.softmax(weights.tokens @ weights.router))
         output = torch.zeros_like(weights.tokens)
         for expert in range(weights.router.shape[1]):
             rows, place = (chosen == expert).nonzero(as_tuple=True)
@@ -84,6 +90,10 @@ def experts(context: Context) -> None:
     mine = slice(rank * _TOKENS, (rank + 1) * _TOKENS)
     tokens = weights.tokens[mine]
     shares, chosen = torch.softmax(tokens @ weights.router, -1).topk(_TOP, -1)
+    routed = _best(plain.softmax(whole.tokens @ whole.router.detach()))[1]
+    # Which experts a token goes to decides how much is sent: where that is wrong, the exchange may not end.
+    own_choice = routed[mine].sort(-1).values
+    context.check("local", "experts of this rank's tokens", chosen.sort(-1).values, own_choice, tolerance=0.0, step=0)
     order = chosen.flatten().argsort(stable=True)
     rows = order // _TOP
     targets = chosen.flatten()[order]
@@ -91,7 +101,6 @@ def experts(context: Context) -> None:
     takes = torch.empty_like(gives)
     context.mark("exchange of the counts")
     dist.all_to_all_single(takes, gives)
-    routed = plain.softmax(whole.tokens @ whole.router.detach()).topk(_TOP, -1).indices
     sent = [_sent(context, routed, sender) for sender in range(context.world)]
     expected = torch.tensor([len(places) for places, _ in sent])
     context.check("value", "number of tokens from each rank", takes, expected, tolerance=0.0, step=0)

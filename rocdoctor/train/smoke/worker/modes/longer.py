@@ -52,10 +52,11 @@ def _gain(step: int) -> float:
 class LongStep:
     """What one process computes in a step, by plain formulas."""
 
-    __slots__ = ("after", "clear", "first", "grads", "loss", "norm", "second", "whole")
+    __slots__ = ("after", "before", "clear", "first", "grads", "loss", "norm", "second", "whole")
 
     def __init__(self, loss: Any, whole: dict[str, Any], grads: dict[str, Any], norm: Any) -> None:
         self.loss, self.whole, self.grads, self.norm = loss, whole, grads, norm
+        self.before: dict[str, Any] = {}
         self.first: dict[str, Any] = {}
         self.second: dict[str, Any] = {}
         self.after: dict[str, Any] = {}
@@ -101,6 +102,7 @@ def _reference(context: Context) -> list[LongStep]:
         norm = sum((one * one).sum() for one in whole.values()) ** 0.5
         grads = {name: one / 2 for name, one in whole.items()}  # the norm that is allowed is half of it
         made = LongStep(loss.detach(), whole, grads, norm)
+        made.before = held
         held = optimizer.step(held, grads, _rate(step), _decay(step))
         largest = max(float(one.abs().max()) for one in grads.values())
         clear = {name: one & (grads[name].abs() > _CLEAR * largest) for name, one in clear.items()}
@@ -183,6 +185,7 @@ def _compare_states(
     ddp.check_moments(context, "param", named, optimizer.state, both, step=step, turn=END_TURN - 1, layer="device")
     clear, after = cut(right.clear), cut(right.after)
     limit, rate = context.limit(_OF_A_STEP), _rate(step)
+    made = {name: shards.local_of(one).detach().clone() for name, one in named.items()}
     for name, one in named.items():
         own = shards.local_of(one)
         held = own.detach().double().cpu()
@@ -192,6 +195,7 @@ def _compare_states(
         with torch.no_grad():
             own.copy_(sure)
         context.check("param", name, sure, after[name], step=step, tolerance=limit, scale=rate, layer="device")
+    context.comparison.weigh_steps(made, cut(right.before), after, step)
 
 
 def data_parallel(context: Context) -> None:

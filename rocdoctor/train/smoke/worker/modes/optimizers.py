@@ -104,6 +104,7 @@ def optimizers(context: Context) -> None:
     torch = context.torch
     for kind, formula, options in _KINDS:
         made = getattr(torch.optim, kind)
+        ways: dict[str, Any] = {}
         for way, chosen in _WAYS:
             context.mark(f"{kind} ({way})")
             shapes = (*_SHAPES, _LONG) if way in ("foreach", "fused") else _SHAPES
@@ -114,7 +115,23 @@ def optimizers(context: Context) -> None:
                 context.facts.setdefault("not_implemented", []).append(f"{kind} ({way}): {error}"[:80])
                 continue
             _steps(context, f"{kind} ({way})", optimizer, held, formula)
+            ways[way] = [one.detach() for one in held[: len(_SHAPES)]]
+        _whose_fault(context, kind, ways)
     _clipping(context)
+
+
+def _whose_fault(context: Context, kind: str, ways: dict[str, list[Any]]) -> None:
+    """Kernels of different ways are not wrong alike: what is the same in all comes from the settings or from above."""
+    found = [one for one in context.comparison.faults if one["name"].partition(f"{kind} (")[1]]
+    if not found or not {"plain", "foreach", "fused"} <= {*ways}:
+        return
+    limit, first = context.limit(_LIMIT), ways["plain"]
+    same = all(
+        float((one - other).abs().max()) <= 4 * limit for many in ways.values() for one, other in zip(first, many)
+    )
+    for one in found if same else ():
+        one["layer"] = "framework"
+        one["words"] = f"{one['words']}; {', '.join(ways)} agree, so it is no kernel of one of them"[:400]
 
 
 def _steps(context: Context, name: str, optimizer: Any, held: list[Any], formula: Formula) -> None:

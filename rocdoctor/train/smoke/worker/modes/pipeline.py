@@ -279,7 +279,8 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
         )
         optimizer.step()
         moved = held(shards.parameter_parts)
-        context.check_all("param", moved, mine(wanted.after[step]), step=step, layer="device")
+        before, after = mine(wanted.before[step]), mine(wanted.after[step])
+        context.check_all("param", moved, after, step=step, layer="device", moved_from=before)
     pipe.close()
 
 

@@ -180,7 +180,7 @@ def places(
             found[at] = flows.ComparedPlace("value", None, at, turns[at], result)
         if last in ("norm1", "norm2", "norm"):
             at = f"output of {name}"
-            found[at] = flows.ComparedPlace(None, "value", at, turns[at], result)
+            found[at] = flows.ComparedPlace(own, "value", at, turns[at], result)
         if last == "head":
             at = f"output of {name}"
             found[at] = flows.ComparedPlace("value", None, at, turns[at], _whole)
