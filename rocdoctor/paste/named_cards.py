@@ -326,9 +326,7 @@ def merged(found: list[Card]) -> list[Card]:
             result.append(card)
     # "RX 7900" beside "RX 7900 XTX" is the same card, named shortly.
     names = [(one.vendor, one.key.replace("-", ""), one.gfx) for one in result]
-    return [one for one, name in zip(result, names, strict=True) if not any(_shorter(name, two) for two in names)]
-
-
-def _shorter(one: tuple[str, str, str | None], two: tuple[str, str, str | None]) -> bool:
-    """Whether of two cards (vendor, key, target) the first one's key is the short name of the second."""
-    return two[1].startswith(one[1]) and one[1] != two[1] and one[0] == two[0] and one[2] in (None, two[2])
+    short = {
+        (vendor, key[:end], target) for vendor, key, gfx in names for end in range(len(key)) for target in (gfx, None)
+    }
+    return [one for one, name in zip(result, names, strict=True) if name not in short]

@@ -34,6 +34,7 @@ _WINDOWS = regex(
     r"(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=[\\/\"])|[^\s\\/:*?\"<>|]{1,40}(?: [A-Z][^\s\\/:*?\"<>|]{1,40}(?=$))?)",
     re.MULTILINE,
 )
+_WINDOWS_WORDS = ("users", "documents and", "home", "profiles")  # in lower case, one of which its matches hold
 # Where people have folders of their own at once, and where they have them below a folder for users.
 _SHARE = regex(
     r"(?<![A-Za-z0-9_.~-])(?P<k>/(?:(?P<own>(?:net|local|p)?scratch|work|gpfs|fsx|lustre|beegfs|ptmp|u|p/(?:project|scratch|data|fastdata|largedata)|"
@@ -157,7 +158,7 @@ def mask_paths(text: str, low: str, user: Replace, found_user: Replace, folders:
     if any(word in low for word in _NAMED_WORDS):
         text = _NAMED_LIKE.sub(lambda m: m["k"] + found_user(m["s"]), text)
     if any(word in low for word in ("users", "home", "/people/", "\\profiles", "documents and")):
-        text = _WINDOWS.sub(lambda m: m["k"] + found_user(m["s"]), text)
+        text = sub_lines(_WINDOWS, lambda m: m["k"] + found_user(m["s"]), text, _WINDOWS_WORDS)
         text = _HOME.sub(lambda m: _home(m, user, found_user, folders), text)
     return _SHARE.sub(lambda m: _share(m, user, folders), text)
 

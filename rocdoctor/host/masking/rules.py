@@ -29,7 +29,8 @@ def pattern_of(expression: str) -> re.Pattern[str]:
 class SecretRule:
     """One format of a secret: tried where one of ``literals`` (lower case) occurs; ``s`` is the group to replace.
 
-    ``span``: it may reach over line ends. ``random``: only for a value that nobody would write by hand.
+    ``span``: it may reach over line ends. ``random``: only for a value that nobody would write by hand. ``begins``: one
+    of these (lower case) begins each match of the expression; empty where that is not known.
     """
 
     id: str
@@ -38,6 +39,7 @@ class SecretRule:
     span: bool
     random: bool
     examples: tuple[str, ...]
+    begins: tuple[str, ...]
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -227,6 +229,7 @@ def load_tables() -> MaskingTables:
             bool(rule.get("span")),
             bool(rule.get("random")),
             tuple(_names(rule["examples"])),
+            tuple(_names(rule.get("begins", []))),
         )
         for rule in data["secrets"]
     )
@@ -363,4 +366,29 @@ def sub_lines(
         if made != line:
             out += (text[position:start], made)
             position = end
+    return "".join((*out, text[position:])) if out else text
+
+
+def sub_begun(
+    pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, begins: Iterable[str]
+) -> str:
+    """``pattern.sub`` where each match begins with one of these (lower case), which are looked for as plain words."""
+    low = lower(text)
+    places: list[int] = []
+    for word in begins:
+        at = low.find(word)
+        while at >= 0:
+            places.append(at)
+            at = low.find(word, at + 1)
+    return sub_at(pattern, replace, text, sorted(places))
+
+
+def sub_at(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, places: Iterable[int]) -> str:
+    """``pattern.sub`` where matches begin at some of these places (ascending) and nowhere else."""
+    out: list[str] = []
+    position = 0
+    for at in places:
+        if at >= position and (match := pattern.match(text, at)):
+            out += (text[position:at], replace(match))
+            position = match.end()
     return "".join((*out, text[position:])) if out else text

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from rocdoctor.host.masking.commands import mask_commands
-from rocdoctor.host.masking.rules import USERINFO_TOKEN, VALUE_TOKEN, MaskingTables, SecretRule, sub_lines
+from rocdoctor.host.masking.rules import USERINFO_TOKEN, VALUE_TOKEN, MaskingTables, SecretRule, sub_begun, sub_lines
 from rocdoctor.host.masking.telling import looks_random, placeholder
 from rocdoctor.host.masking.values import mask_named_values
 from rocdoctor.model.lazy_re import regex
@@ -66,7 +66,7 @@ def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collecti
 def apply_rule(rule: SecretRule, text: str, inert: Collection[str], note: Note) -> str:
     """The text with what one rule finds replaced."""
     lines = () if rule.span else rule.literals
-    return _replace(rule.pattern, text, rule.id, rule.token, inert, note, rule.random, lines)
+    return _replace(rule.pattern, text, rule.id, rule.token, inert, note, rule.random, lines, rule.begins)
 
 
 def _replace(
@@ -78,7 +78,8 @@ def _replace(
     note: Note,
     random: bool = False,
     lines: Sequence[str] = (),
-) -> str:  # ``lines``: it can only stand in lines that hold one of these
+    begins: Sequence[str] = (),
+) -> str:  # ``lines``: it can only stand in lines that hold one of these; ``begins``: each match begins with one
     group: str | int = "s" if "s" in pattern.groupindex else 0
     # Some alternatives of a rule have no group of their own: then the whole match is the secret.
 
@@ -99,4 +100,6 @@ def _replace(
         start, end = match.start(at) - match.start(), match.end(at) - match.start()
         return match.group()[:start] + token + match.group()[end:]
 
+    if begins:
+        return sub_begun(pattern, one, text, begins)
     return sub_lines(pattern, one, text, lines) if lines and len(text) > 200 else pattern.sub(one, text)

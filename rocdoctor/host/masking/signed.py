@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from re import Match
 
+from rocdoctor.host.masking.rules import sub_lines
 from rocdoctor.model.lazy_re import regex
 
 # What ends a letter and nothing else. Behind mere thanks, or "Best,", a heading may come: there a comma and two words
@@ -54,6 +55,7 @@ _DID = (
     *("ed by ", "ed by: ", "written by", "assigned to", "escalated to", "handed over to", "thanks to", "kudos to"),
     *("credit to", "credits to", "goes to", "courtesy of", "on behalf of"),
 )
+_LINES_DONE = (*_DID, "found by")  # words of which each match of ``_DONE_BY`` holds one
 _AUTHORS = ("author: ", "committer: ", "maintainer: ", "credit: ", "credits: ")
 # Programs and parts of machines are written with capitals too.
 _THING = regex(
@@ -79,9 +81,9 @@ def mask_signed(text: str, low: str, named: Callable[[str], str]) -> str:
     if "cc" in low:
         text = _without_copied(text, named)
     if any(one in low for one in _DID):
-        text = _DONE_BY.sub(lambda found: found["k"] + _person(found["s"], named), text)
+        text = sub_lines(_DONE_BY, lambda found: found["k"] + _person(found["s"], named), text, _LINES_DONE)
     if any(one in low for one in _AUTHORS):
-        text = _AUTHOR.sub(lambda found: found["k"] + _person(found["s"], named), text)
+        text = sub_lines(_AUTHOR, lambda found: found["k"] + _person(found["s"], named), text, _AUTHORS)
     return text
 
 

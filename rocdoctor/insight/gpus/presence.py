@@ -12,6 +12,7 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, KernelLog, LogEvent, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.of_same import of_same
 from rocdoctor.model.question import Question
 
 # The module that training needs, by vendor.
@@ -223,13 +224,16 @@ def wants(machine: Machine, vendor: str) -> bool:
 def others_work(machine: Machine, gpu: Gpu) -> bool:
     """Another kind of discrete GPU that training could use has its driver."""
     own = value_or(gpu.pci_id, None)
-    return any(
-        other is not gpu
-        and value_or(other.pci_id, None) != own
-        and is_driven(other)
-        and not is_integrated(other)
-        and kfd_path(other) is not False
-        for other in machine.gpus
+    return any(kind != own for kind in _working(machine))
+
+
+@of_same
+def _working(machine: Machine) -> frozenset[str | None]:
+    """The PCI ids of the discrete GPUs that training could use and that have their driver; None for unknown ones."""
+    return frozenset(
+        value_or(gpu.pci_id, None)
+        for gpu in machine.gpus
+        if is_driven(gpu) and not is_integrated(gpu) and kfd_path(gpu) is not False
     )
 
 

@@ -26,6 +26,7 @@ from rocdoctor.knowledge.messages.told import NO_REPORT
 from rocdoctor.model.evidence import NOT_ASKED, value_or
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.of_same import of_same
 from rocdoctor.model.printable import one_line
 
 _IN_WORDS = ("prose-", "people-")  # kinds of messages that people tell, by the beginning of their names
@@ -47,6 +48,7 @@ class Applied:
     values: Mapping[str, str]
 
 
+@of_same
 def applied(machine: Machine) -> tuple[Applied, ...]:
     """The answers that hold: of each kind the first one that is certain or likely, else its possible ones."""
     kinds = dict.fromkeys(message.kind for message in machine.messages)
@@ -90,13 +92,18 @@ def values_of(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]
     """What templates may hold: the values of messages and a few of the machine, each in one line."""
     names = dict.fromkeys(name for message in messages for name in message.values)
     found = {name: one_line(first_value(messages, name) or "")[:_LONGEST] for name in names}
-    of_machine = {
+    return {**_of_machine(machine), **found}
+
+
+@of_same
+def _of_machine(machine: Machine) -> dict[str, str]:
+    values = {
         "gpu": gpu_words(training_gpus(machine)) if machine.gpus else "",
         "gfx": ", ".join(training_gfx(machine)),
         "system": value_or(machine.os.pretty_name, ""),
         "kernel": value_or(machine.kernel.release, ""),
     }
-    return {**{name: one_line(value)[:_LONGEST] for name, value in of_machine.items() if value}, **found}
+    return {name: one_line(value)[:_LONGEST] for name, value in values.items() if value}
 
 
 def holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:

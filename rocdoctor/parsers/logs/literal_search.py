@@ -160,7 +160,12 @@ def _words(shapes: str) -> tuple[set[str], set[str]]:
 
 
 def _has_key(literal: Literal, text: Pieces) -> bool:
-    """Whether the text has the key word of a literal as a whole word; other digits are not it."""
+    """Whether the text has the key word of a literal as a whole word; other digits are not it.
+
+    A key word without digits is one of the words by which the literal was found.
+    """
+    if literal.key.isascii() and not any(map(str.isdigit, literal.key)):
+        return True
     where = text.low if literal.fold else text.plain
     at = where.find(literal.key)
     while at >= 0:

@@ -26,6 +26,7 @@ Role = OneOf["now", "quoted", "advice"]
 
 _MOST_LINES = 200_000
 _LINES_BEFORE, _LINES_AFTER = 12, 30
+_SENTENCES = 1000  # characters behind a literal in which its own sentence and the next one end
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
 _USUAL_WIDTHS = frozenset((72, 76, 78, 80, 100, 120, 132))
 _EDGES = " |+-="  # what lines of tables end with
@@ -358,7 +359,10 @@ def _role(
         return "advice"
     if _SEARCHED.search(flat.text[max(start, at - 400) : at]) or _CONDITION.search(before):
         return "advice"
-    if _NOT_SINCE.match(flat.text, at + length) or (_THEN_DO.match(flat.text, at + length) and _WHEN.search(before)):
+    since = "since" in lowered(flat.text[at + length : at + length + _SENTENCES])
+    if (since and _NOT_SINCE.match(flat.text, at + length)) or (
+        _THEN_DO.match(flat.text, at + length) and _WHEN.search(before)
+    ):
         return "advice"
     if (
         _ADVICE.search(before)

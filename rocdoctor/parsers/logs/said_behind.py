@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.logs.literal_table import lowered
 
 _SHRUGGED = regex(
     r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
@@ -21,6 +22,9 @@ _EXPLAINED = regex(
     r"(?:\w+ ){1,3}?(?:prints?|raises?|shows?|logs?|says?) (?:on an?|if|where|for|when(?! i\b| we\b))\b|"
     r"other \w+ (?:print|raise|show|log|say)s?\b)"
 )
+# What one of these expressions cannot match without: most messages have none of it behind them.
+EXPLAINED_BY = ('"', "'", "`", "\u201d", "until ", " what ")
+OVER_BY = ('"', "`", "\u201d", " what ", "disappear", "no longer ", " not ", " only ")
 # What notes of a release say of a message between quotation marks.
 _SAID_REPAIRED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
@@ -49,14 +53,17 @@ _OVER_BEHIND_IN_CHINESE = regex(
 
 def said_to_be_no_fault(before: str, after: str) -> bool:
     """Whether the words around a message, behind it for the most part, say that it is none of here and now."""
-    if _SHRUGGED.match(after) or _EXPLAINED.match(after) or _said_over(before, after):
+    low = lowered(after)
+    if _SHRUGGED.match(after) or (any(sign in low for sign in EXPLAINED_BY) and _EXPLAINED.match(after)):
+        return True
+    if _said_over(before, after, low):
         return True
     return '"' in before and bool(_SAID_REPAIRED.match(after))
 
 
-def _said_over(before: str, after: str) -> bool:
+def _said_over(before: str, after: str, low: str) -> bool:
     """Whether the words behind a literal, or those around it in Chinese, say that it is over or has its conditions."""
-    if _SAID_OVER.match(after):
+    if any(sign in low for sign in OVER_BY) and _SAID_OVER.match(after):
         return True
     if before.isascii() and after.isascii():
         return False

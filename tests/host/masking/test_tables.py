@@ -32,6 +32,16 @@ def test_each_program_that_takes_a_secret_is_told_by_its_examples(text: str) -> 
     assert Masker().mask_text(masked) == masked
 
 
+def test_each_match_in_an_example_begins_as_the_rule_says() -> None:
+    rules = [rule for rule in load_tables().secrets if rule.begins]
+    assert len(rules) > 1
+    for rule in rules:
+        for text in rule.examples:
+            match = rule.pattern.search(example(text)[0])
+            assert match is not None
+            assert match.group().lower().startswith(rule.begins)
+
+
 def test_each_program_has_a_source_and_a_day() -> None:
     table = load_table("masking")
     for one in (*table["commands"], *table["prints"]):
