@@ -34,7 +34,7 @@ def test_a_kill_for_want_of_memory_is_told_where_the_kernel_counts_one(tmp_path:
     (tmp_path / "proc/vmstat").write_text("pgfault 5\noom_kill 4\nnuma_hit 1\n")
     assert machine_trouble.oom_kills(tmp_path) == 4
     assert machine_trouble.oom_kills(tmp_path / "none") == 0
-    assert "want of memory" in machine_trouble.killed_for_memory(3, [None, signal.SIGKILL], tmp_path)
+    assert "memory ran out" in machine_trouble.killed_for_memory(3, [None, signal.SIGKILL], tmp_path)
     assert machine_trouble.killed_for_memory(4, [signal.SIGKILL], tmp_path) == ""  # somebody else's signal
     assert machine_trouble.killed_for_memory(3, [signal.SIGSEGV], tmp_path) == ""
 
@@ -43,7 +43,7 @@ def test_the_rank_that_the_kernel_ended_for_memory_is_named_and_the_library_is_n
     killed = RankRecord(1, exit_signal=signal.SIGKILL, ended_at=1.0)
     found = judge(_record("the kernel ended a process because memory ran out", RankRecord(0, silent=True), killed))
     assert (found.named, found.layer) == ((1,), "configuration")
-    assert "want of memory" in found.message
+    assert "memory ran out" in found.message
     server = judge(_record("the kernel ended a process", RankRecord(0, silent=True), server="was ended by signal 9"))
     assert (server.named, server.layer) == ((), "configuration")
     assert "was ended by signal 9: the kernel ended a process" in server.message
