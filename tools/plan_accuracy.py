@@ -56,64 +56,7 @@ _CAUSES = """\
   no longer counted twice: no gradient needs its result. Counted in graphs of torch 2.13, not fitted.
 """.splitlines()
 # Runs that were looked for after all coefficients stood, and estimated once before anything was changed.
-_BLIND = """\
-On 2026-11-28, 30 more runs were collected and estimated once, before anything was changed. Then copies of logits that
-Transformers no longer makes, which these runs showed, were left out; so the last columns are not blind.
-
-| runs | number | speed within 10, 20 % | median | memory within 5, 10 % | the same after |
-| --- | --- | --- | --- | --- | --- |
-| dense, all weights (fms-fsdp, torchtitan on A100, TinyLlama, InternLM) | 14 | 11, 14 | 6.0 % | | |
-| LoRA of QwenLM/Qwen, one A100 | 6 | 4, 5 | 9.8 % | 3, 4 | 3, 6 |
-| LoRA and QLoRA of Lightning-AI/litgpt, one A100 (live memory) | 5 | | | 2, 5 | 3, 4 |
-| the same beyond the card's memory | 2 | | | both refused | both refused |
-| mixtures of experts (NVIDIA-NeMo/Automodel) | 3 | 1, 1 | 21.6 % | all refused | all refused |
-
-- Qwen3-30B-A3B was estimated at a third of its speed: DeepEP and grouped products of 2025, where the coefficient rests
-  on Megatron-LM's earlier releases. All three were refused for fp32 states and logits. Their program has neither
-  (`fp32_upcast: false`, weights in bf16). With that stated (`precision: pure bf16`, `fused_ce: compiled`), none is
-  refused.
-- LoRA is too fast by 5 to 23 %, most on short sequences. Each adapter reads its input and writes and adds an output
-  once more. With these bytes counted, the runs on A100 of three projects come within 10 %, but those on RTX 3090
-  and 4090 become 7 to 14 % slower, on which the rates of these cards rest. So it is not counted yet.
-- The products of these 14 dense runs ask for 0.74 of an A100's peak; 0.735 was fitted on llm-foundry alone.
-- Sources: foundation-model-stack/fms-fsdp `README.md` (with the defaults of `fms_fsdp/config/training.py`),
-  pytorch/torchtitan `docs/performance.md` (2024), jzhang38/TinyLlama `README.md`, InternLM/InternLM
-  `doc/en/train_performance.md`, NVIDIA-NeMo/Automodel `docs/performance-summary.md` (October 2025) with its
-  configurations, Lightning-AI/litgpt `tutorials/resource-tables.md`, QwenLM/Qwen `README.md` with
-  `finetune/finetune_lora_single_gpu.sh`.
-
-On 2026-11-29, 45 more were collected and estimated once, most of Llama 3 8B. Then the residuals of frozen weights were
-counted in 16 bits, as they are with LoRA in bf16. The last column is not blind.
-
-| runs | number | speed within 10, 20 % | memory within 5, 10 % | memory after |
-| --- | --- | --- | --- | --- |
-| pytorch/ao, torchtitan on 8 H100 of spring 2025 | 3 | 1, 3 | 0, 0 | 0, 0 |
-| the same of August 2025 on 8 MI300X | 3 | 0, 0 | 0, 3 | 0, 3 |
-| the same on 8 power-limited B200 | 3 | 0, 0 | 0, 3 | 0, 3 |
-| pytorch/ao, 8 H100, model and batch not printed | 6 | 0, 0 | 0, 1 | 0, 1 |
-| VectorInstitute/vectorlm on 1, 2 and 4 A100, all weights | 9 | 8, 9 | | |
-| the same, LoRA | 9 | 5, 9 | | |
-| Lightning-AI/litgpt on A10G (live memory) | 9 | | 1, 4 | 1, 4 |
-| axolotl-ai-cloud/axolotl, QLoRA of 8B and 24B | 3 | | 0, 2 | 2, 2 |
-
-- H100: 24 % too low, since these runs are from before torchtitan compiled its loss. Stated so (`fused_ce: none`), all
-  three are 2 % too low.
-- B200: 7 to 8 % too high. torchtitan of that month chose cuDNN's attention there, and its list of outputs to keep had
-  not that kernel, so 2 GiB were computed again (`models/llama3/infra/parallelize.py` of 6fc499f6f). Today it has.
-- MI300X: 7 to 8 % too low, 2.9 GiB of reserved memory. The runs on NVIDIA used expandable segments, which builds for
-  ROCm 6.4 ignore. An allocator with room to spare keeps more, and gives it back when memory is short: 70B, which nearly
-  fills these GPUs, ran as estimated. So it is not counted; one configuration shows it.
-- Speeds of torch's nightly builds of that month are 26 to 50 % lower than estimated. Of B200 no limit of power is
-  printed; MI300X reaches 22 % of its peak, where AMD's own image reaches 31 with 70B (ROCm/MAD).
-- LoRA is 8 % too fast at the median, at most 18 %, where all weights are 3 % off with the same program.
-- litgpt adapts two matrices of each layer of 7B and 8B, where all are counted (8 to 13 % too high). Its 4-bit runs and
-  one of all weights hold 1 to 4 GiB more than weights and activations explain, for an unknown reason.
-- Two of axolotl's runs differ in the optimizer alone, and the one with 8-bit states is said to take 3 GB more. So these
-  figures are rough. Sizes of Ministral 8B were not read again.
-- Sources: pytorch/ao `docs/source/workflows/training.md` and `torchao/prototype/float8nocompile/README.md`,
-  VectorInstitute/vectorlm `docs/reference_throughput.md` with `profiling/configs`, Lightning-AI/litgpt
-  `config_hub/finetune/README.md`, axolotl-ai-cloud/axolotl `examples/{devstral,magistral,ministral}`.
-""".splitlines()
+_BLIND = Path(__file__).with_name("plan_accuracy_blind.md")
 # What plans depend on and no run tells.
 _CHOICES = """\
 - `board_w_per_tflops`: the ratio of two figures of a data sheet, that of the part whose runs stand behind the
@@ -334,7 +277,7 @@ def page(rows: Iterable[Mapping[str, Any]]) -> str:
         "",
         "## Runs that were estimated before anybody looked",
         "",
-        *_BLIND,
+        *_BLIND.read_text().splitlines(),
         "",
         "## Runs of Megatron-LM that are left out",
         "",
