@@ -38,7 +38,7 @@ def test_lines_that_make_no_sense_are_problems_and_the_rest_counts() -> None:
         (5, "a GPU is a mapping of its traits"),
     ]
     assert _problems("versions: {torch: 1, torch: 2, kernel: ''}\n") == [
-        (2, "'torch' stands there twice; the first one counts"),
+        (2, "'torch' appears twice; the first one counts"),
         (2, "'kernel' has no value"),
     ]
     assert _problems("setings: {iommu: x}\n") == [(2, "'setings' is not part of a profile")]

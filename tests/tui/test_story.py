@@ -159,7 +159,7 @@ def test_a_gpu_with_an_error_is_said_to_be_unfit() -> None:
     assert failing(diagnosis, {"0000:05:00.0"}) == (), "a plan without it needs no word of it"
     override, _ = _machine("rx7900xtx-2gpu-old-guide")
     (both,) = failing(override)
-    assert both.gpus == (0, 1) and both.short.startswith("gpu 0-1 are not fit")
+    assert both.gpus == (0, 1) and both.short.startswith("gpu 0-1 cannot run a job")
     assert "leave" not in both.full, "no GPU is left then"
     bare = tuple(
         replace(one, finding=replace(one.finding, fix=None)) if one.finding is not None else one
@@ -174,7 +174,7 @@ def test_a_plan_begins_with_the_gpus_that_no_job_should_run_on() -> None:
     answer, _ = recommendation(options, "qwen2.5-0.5b")
     assert answer.plan is not None and answer.plan.fleet.per_node == 8
     assert render(document(answer), 100).startswith("! gpu 3 cannot run a job in its present state (ras-uncorrectable)")
-    assert as_json(answer)["notes"][0].startswith("gpu 3 is not fit")
+    assert as_json(answer)["notes"][0].startswith("gpu 3 cannot run a job")
 
 
 def test_the_dashboard_says_how_each_gpu_stands() -> None:
@@ -283,7 +283,7 @@ def test_a_click_beside_the_findings_leads_to_what_tells_more() -> None:
 def test_a_plan_on_a_sick_gpu_says_so_before_everything_else() -> None:
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
         await pilot.press("6")
-        await until(pilot, lambda: "not fit" in shown(app) and "Train " in shown(app))
+        await until(pilot, lambda: "cannot run a job" in shown(app) and "Train " in shown(app))
         return shown(app)
 
     assert "! gpu 3 cannot run a job in its present state" in driven(

@@ -176,7 +176,7 @@ def test_who_cannot_reach_the_interpreter_is_not_used(
     _sudo(monkeypatch)
     assert chosen("/root/venv/bin/python", "import").who is None, "of root alone: root itself"
     root.append(OWNED)
-    assert "may not read" in chosen("/x/bin/python", "import").refused
+    assert "is not allowed to read" in chosen("/x/bin/python", "import").refused
 
 
 def test_a_trace_of_memory_is_made_as_the_same_user(

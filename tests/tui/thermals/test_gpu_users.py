@@ -56,7 +56,7 @@ def test_a_process_without_a_name_is_not_offered_to_be_judged() -> None:
     assert judge_command(alone, 0) == "" and "check --pid" not in _said(alone)
     assert judge_command(GpuUsers({0: (nameless, *_TWO)}), 0) == "rocdoctor check --pid 4121"
     within = user_lines(alone, 0, 100, inside=True).plain
-    assert "process 31 (perhaps the host's number" in within and "outside this container may not be seen" in within
+    assert "process 31 (perhaps the host's number" in within and "outside this container may be invisible" in within
     assert "no process that can be seen from here" in user_lines(GpuUsers({0: ()}), 0, 100, inside=True).plain
 
 

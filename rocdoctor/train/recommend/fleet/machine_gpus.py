@@ -248,6 +248,6 @@ def _equal(devices: Sequence[CountedDevice], left_out: list[str]) -> list[Counte
     name = value_or(best[0].gpu.name, "") or value_or(best[0].gpu.pci_id, "")
     others = {one.gpu.index: one.gpu for one in devices if one not in best}
     left_out += [
-        f"{gpu.label}; differs from the {len(best)} x {name}; a plan is for identical GPUs" for gpu in others.values()
+        f"{gpu.label}: differs from the {len(best)} x {name}; a plan is for identical GPUs" for gpu in others.values()
     ]
     return best
