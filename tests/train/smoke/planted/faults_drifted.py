@@ -16,6 +16,7 @@ from faults_libraries import _operation  # type: ignore[import-not-found, unused
 from faults_machines import _changed, _with  # type: ignore[import-not-found, unused-ignore]
 from faults_others import _all, _done, _exchange  # type: ignore[import-not-found, unused-ignore]
 from faults_tensor_parallel import at_exchange  # type: ignore[import-not-found, unused-ignore]
+from torch.utils.data import dataloader
 
 _functional = torch.nn.functional
 
@@ -151,7 +152,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "texts-cut": _exchange(("all_gather_object",), _texts_cut),
     "first-place": _first_place,
     "other-short": _other_short,
-    "sample-bit": _operation(torch.utils.data.dataloader._MultiProcessingDataLoaderIter, "_next_data", _sample_bit),
+    "sample-bit": _operation(dataloader._MultiProcessingDataLoaderIter, "_next_data", _sample_bit),
     "metadata-cut": _metadata_cut,
     "no-process": _no_process,
     "waits-for-lock": _backward(_waits_for_lock),

@@ -17,6 +17,7 @@ from faults import Active, at_backward  # type: ignore[import-not-found, unused-
 from faults_checkpoint import _written  # type: ignore[import-not-found, unused-ignore]
 from faults_libraries import _operation  # type: ignore[import-not-found, unused-ignore]
 from faults_others import _all, _done, _exchange  # type: ignore[import-not-found, unused-ignore]
+from torch.utils.data import dataloader
 
 _functional = torch.nn.functional
 _GATHERS = ("all_gather_single", "all_gather_into_tensor")
@@ -357,9 +358,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "next-rate": _operation(torch.optim.lr_scheduler.LambdaLR, "get_lr", _next_rate),
     "decay-in-gradient": _operation(torch.optim.AdamW, "step", _decay_in_gradient),
     "sampler-of-rank-0": _operation(torch.utils.data.DistributedSampler, "__init__", _sampler_of_rank_0),
-    "images-before": _operation(
-        torch.utils.data.dataloader._MultiProcessingDataLoaderIter, "_next_data", _images_before
-    ),
+    "images-before": _operation(dataloader._MultiProcessingDataLoaderIter, "_next_data", _images_before),
     "saved-short": lambda active: _written(active, lambda _name, data: data.bfloat16().to(data.dtype)),
     "rows-shifted": lambda active: _written(active, lambda _name, data: data.roll(1, 0)),
     "read-only-disk": _writing(_error(errno.EROFS)),
