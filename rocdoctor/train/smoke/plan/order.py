@@ -84,8 +84,6 @@ def order(work: Work, warm: int, steps: int) -> dict[str, Any]:
         "optimizer": work.optimizer,
         "fused_step": work.framework == "fsdp2" or work.transformers,
         "compile": work.compile,
-        "method": work.method,
-        "lora_rank": work.lora_rank,
         "warm": warm,
         "steps": steps,
         **({"params": "bf16", "autocast": work.precision != "fp32", "mixed": False} if work.method == "lora" else {}),

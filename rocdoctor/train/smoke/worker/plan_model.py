@@ -38,8 +38,6 @@ class PlanModel:
         try:
             with torch.device("meta"):
                 model = code.Decoder(order, layers, self._mark)
-                if order["method"] == "lora":
-                    adapt(torch, model, int(order["lora_rank"]))
         finally:
             torch.set_default_dtype(before)
         for place, layer in enumerate(model.layers):
@@ -133,25 +131,3 @@ class PlanModel:
         if int(self.order["tp"]) > 1:
             return needs(self.context).loss_parallel()
         return contextlib.nullcontext()
-
-
-def adapt(torch: Any, model: Any, rank: int) -> None:
-    """LoRA on every linear layer inside the layers, as peft writes it: frozen 16-bit weights, fp32 adapters."""
-
-    class Adapted(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self, base: Any) -> None:
-            super().__init__()
-            self.base = base
-            self.a = torch.nn.Linear(base.in_features, rank, bias=False, dtype=torch.float32)
-            self.b = torch.nn.Linear(rank, base.out_features, bias=False, dtype=torch.float32)
-
-        def forward(self, x: Any) -> Any:
-            wide = x if torch.is_autocast_enabled() else x.to(self.a.weight.dtype)
-            return self.base(x) + self.b(self.a(wide)).to(x.dtype)
-
-    model.requires_grad_(False)
-    for layer in model.layers:
-        for part in (layer.attention, layer.feed):
-            for name, one in list(part.named_children()):
-                if isinstance(one, torch.nn.Linear):
-                    setattr(part, name, Adapted(one))
