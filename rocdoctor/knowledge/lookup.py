@@ -71,6 +71,7 @@ from rocdoctor.knowledge.software.env_variables import (
     family_rules,
     rules_for,
 )
+from rocdoctor.knowledge.software.libc import LibcRelease, first_with, has_symbol, libc_release, newest_symbol
 from rocdoctor.knowledge.software.rules import (
     ModuleParameter,
     Rule,
@@ -95,6 +96,7 @@ __all__ = [
     "GfxTarget",
     "GpuProfile",
     "KnownIssue",
+    "LibcRelease",
     "ModuleParameter",
     "OverrideRow",
     "RocmRelease",
@@ -124,6 +126,7 @@ __all__ = [
     "families",
     "family_profiles",
     "family_rules",
+    "first_with",
     "generic_group",
     "gfx_name",
     "gfx_of_device",
@@ -131,11 +134,14 @@ __all__ = [
     "gfx_targets",
     "gpu_candidates",
     "gpu_profile",
+    "has_symbol",
     "kernel_knows",
     "known_issues",
+    "libc_release",
     "load_table",
     "module_parameter",
     "module_parameters",
+    "newest_symbol",
     "override_gfx_name",
     "override_row",
     "pcie_gb_s",
