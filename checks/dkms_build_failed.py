@@ -19,9 +19,36 @@ from __future__ import annotations
 from rocdoctor.insight.software.installing import in_order, wanted
 from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import ShellCommand
+
+# amdgpu-dkms 6.8.5.60202-2041575: made from Linux 6.8, for ROCm 6.2.2. Older packages are numbered otherwise (4.0-23).
+# That the number is the kernel's says its maintainer in ROCm/ROCm issue 6193 (read 2026-11-29).
+_OF_KERNEL = regex(r"((?:[5-9]|\d\d)\.\d{1,2})\.\d{1,3}(?![\w])")
+_OF_ROCM = regex(r"\.(\d{1,2})(\d\d)(\d\d)-\d")
+
+
+def _not_for(version: str, kernel: str) -> str:
+    """That the driver's source is of an older Linux than the kernel: "" where this is not so, or not known."""
+    source = _OF_KERNEL.match(version)
+    if source is None or not numbers(source[1]) < numbers(kernel)[:2]:
+        return ""
+    newer = ".".join(map(str, numbers(kernel)[:2]))
+    return (
+        f" The source of amdgpu-dkms {version.partition('-')[0]} is that of Linux {source[1]}; kernel {newer} is newer."
+    )
+
+
+def _release(versions: list[str]) -> str | None:
+    """The ROCm release that a package of the driver belongs to, by its version."""
+    found = next((one for version in versions if (one := _OF_ROCM.search(version))), None)
+    if found is None:
+        return None
+    major, minor, patch = (int(one) for one in found.groups())
+    return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"
 
 
 @check(when_said("dkms-build-failed"), cause="dkms-kernel-mismatch")
@@ -33,7 +60,7 @@ def dkms_build_failed(machine: Machine) -> Outcome:
     package = package or (f"{module}-dkms" if module else "the DKMS driver package")
     versions = all_values(building, "version") or all_values(failed, "version")
     version = min(versions, key=len) if versions else None
-    release = value_or(machine.rocm[0].version, None) if machine.rocm else None
+    release = value_or(machine.rocm[0].version, None) if machine.rocm else _release(list(versions))
     named = f"{package}{f' {version}' if version else ''}{f' (ROCm {release})' if release else ''}"
     target = f"kernel {kernel}" if kernel else "the running kernel"
     amd = "nvidia" not in package
@@ -52,11 +79,13 @@ def dkms_build_failed(machine: Machine) -> Outcome:
             explains=("kernel-module-not-loaded", "driver-module-not-loaded"),
         )
     own = " The amdgpu driver of the kernel itself also works without DKMS (amdgpu-install --no-dkms)." if amd else ""
+    why = _not_for(version or "", kernel or "") if amd else ""
+    file = first_value(said(machine, "amdgpu-dkms-does-not-compile"), "file")
+    why += f" The first error is in {file}." if file else ""
     newer = "a newer ROCm / amdgpu-dkms release" if amd else "a newer driver release"
     return error(
         f"{named} cannot be built by DKMS for {target}: this driver release does not support that kernel, or "
-        f"its headers "
-        "or compiler do not fit.",
+        f"its headers or compiler do not fit.{why}",
         evidence=shown(failed),
         fix=Fix(
             f"Install {newer} that supports {target}, or boot an older kernel that the installed release lists "

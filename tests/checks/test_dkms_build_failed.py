@@ -29,3 +29,17 @@ def test_missing_headers() -> None:
 def test_a_good_build_is_silent() -> None:
     good = "Setting up amdgpu-dkms (1:6.8.5) ...\nBuilding initial module for 6.8.0-45-generic\nDone.\ndepmod...\n"
     assert states(judge(CHECK, pasted(good))) == ["not-applicable"]
+
+
+def test_the_kernel_of_the_drivers_source_and_its_release_are_named() -> None:
+    words = words_of(finding_of(CHECK, BUILD))
+    assert "amdgpu-dkms 6.8.5.60202 is that of Linux 6.8; kernel 6.11 is newer" in words and "ROCm 6.2.2" in words
+    older = BUILD.replace("6.11.0-26-generic", "5.15.0-91-generic")
+    assert "is newer" not in words_of(finding_of(CHECK, older))
+    numbered_by_rocm = BUILD.replace("1:6.8.5.60202-2041575.22.04", "4.0-23")
+    assert "is newer" not in words_of(finding_of(CHECK, numbered_by_rocm))
+
+
+def test_the_file_that_does_not_compile_is_named() -> None:
+    error = "/tmp/amd.aK3f9QzX/amd/amdkcl/kcl_drm_fb.c:21:10: error: too few arguments to function 'fill'\n"
+    assert "amd/amdkcl/kcl_drm_fb.c" in words_of(finding_of(CHECK, error + BUILD))
