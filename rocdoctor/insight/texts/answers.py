@@ -19,6 +19,7 @@ from rocdoctor.insight.texts.pasted import (
     training_gpus,
     vendors,
 )
+from rocdoctor.insight.texts.python_wanted import python_values
 from rocdoctor.insight.texts.traits import has_trait
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, message_answers
@@ -102,6 +103,7 @@ def _of_machine(machine: Machine) -> dict[str, str]:
         "gfx": ", ".join(training_gfx(machine)),
         "system": value_or(machine.os.pretty_name, ""),
         "kernel": value_or(machine.kernel.release, ""),
+        **python_values(machine),
     }
     return {name: one_line(value)[:_LONGEST] for name, value in values.items() if value}
 
@@ -130,6 +132,8 @@ def holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
     if not all(has_trait(machine, name) for name in when.traits):
         return False
     if when.below and not _below(*(values.get(name, "") for name in when.below)):
+        return False
+    if when.unlike and not _unlike(*(values.get(name, "") for name in when.unlike)):
         return False
     if when.driver_below and not _driver_below(machine, when.driver_below):
         return False
@@ -162,6 +166,10 @@ def _below(first: str, second: str) -> bool:
         and second.isdigit()
         and (4 * int(first) < 3 * int(second))
     )
+
+
+def _unlike(first: str, second: str) -> bool:
+    return bool(first) and bool(second) and first != second
 
 
 def _is_one(value: str, wanted: Sequence[str]) -> bool:

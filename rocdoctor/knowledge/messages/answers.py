@@ -28,7 +28,7 @@ class When:
     ``every``: kinds that must all stand in the text, where of ``together`` one is enough. ``driver_below``: the NVIDIA
     driver is known and older; ``toolkit_from``: a CUDA toolkit of this release or a newer one is known. ``traits``:
     what must all be known of the machine, by names of ``rocdoctor.insight.texts.traits``; a name behind ``not-`` must
-    not be.
+    not be. ``unlike``: two values that are both known and differ.
     """
 
     vendor: str = ""
@@ -46,6 +46,7 @@ class When:
     driver_below: str = ""
     toolkit_from: str = ""
     traits: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +140,5 @@ def when_of(row: Mapping[str, Any]) -> When:
         str(row.get("driver_below", "")),
         str(row.get("toolkit_from", "")),
         some("traits"),
+        some("unlike"),
     )
