@@ -16,6 +16,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import is_integrated
+from rocdoctor.insight.texts.model_weights import weights_too_large
 from rocdoctor.insight.texts.pasted import first_value, in_wsl, said, shown, vendors, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error, warning
 from rocdoctor.model.evidence import value_or
@@ -89,6 +90,15 @@ def out_of_memory_message(machine: Machine) -> Outcome:
     elif (held is not None and held >= 1) or (asked is not None and room is not None and asked < room):
         text += " The free memory is in pieces (fragmentation)."
         way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
+    if other is None and (large := weights_too_large(machine, _gib(total))) is not None:
+        text += (
+            f" The weights of {large.model} alone are {large.weights_gib:.1f} GiB in {large.format} ({large.billions} "
+            f"billion parameters), and one GPU has {large.gpu_gib:.1f} GiB: they do not fit."
+        )
+        fits = f" (about {large.in_four_bit_gib:.1f} GiB)" if large.in_four_bit_gib < 0.9 * large.gpu_gib else ""
+        smaller = f"Load the weights in 4 bit{fits}, split" if fits else "Split"
+        way = f'{smaller} the model over several GPUs or main memory (device_map="auto", tensor parallelism), or use a '
+        way += "smaller model"
     if vendors(machine) == {"amd"} and _on_apu(machine):
         text += " It is an integrated GPU, which has the share of main memory that it was given."
         way = f"{_SHARE}. {way}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kit import amd_gpu, judge, states
 from tests.message_kit import finding_of, pasted, words_of
 
@@ -62,3 +64,34 @@ def test_an_integrated_gpu_can_be_given_more() -> None:
     assert "ttm.pages_limit" in words_of(apu)
     assert "BIOS" in words_of(apu)
     assert "BIOS" not in words_of(card)
+
+
+FULL = (
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 136.00 MiB. GPU 0 has a total capacity of 15.98 GiB "
+    "of which 60.00 MiB is free."
+)
+
+
+def test_weights_larger_than_the_gpu_are_said_as_arithmetic() -> None:
+    words = words_of(finding_of(CHECK, f"I load Llama-2-13b in float16.\n{FULL}"))
+    # 13e9 parameters of 2 bytes are 24.2 GiB, of half a byte 6.1 GiB.
+    assert "Llama-2-13b alone are 24.2 GiB in 16 bit" in words and "16.0 GiB" in words and "about 6.1 GiB" in words
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "I load Llama-2-7b in float16.",  # 13.0 GiB
+        "I load Llama-2-13b with load_in_8bit.",  # 12.1 GiB
+        "I compare Llama-2-13b in float16 and with load_in_4bit.",
+        "I compare Llama-2-13b with Qwen2.5-32B in float16.",
+        "I load Mixtral 8x7B in float16.",
+    ],
+)
+def test_weights_that_fit_or_are_not_clear_are_not_said(beside: str) -> None:
+    assert "alone are" not in words_of(finding_of(CHECK, f"{beside}\n{FULL}"))
+
+
+def test_two_gpus_hold_more_than_one() -> None:
+    text = f"I load Llama-2-13b in float16.\n{FULL}"
+    assert "alone are" not in words_of(finding_of(CHECK, text, amd_gpu(), amd_gpu(index=1)))
