@@ -10,6 +10,10 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib.util import cache_from_source
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocdoctor.cli.commands import ListedCommand
 
 # Signals that follow the first one this soon are part of it: they would only break its clearing up.
 _SAME_S = 1.0
@@ -54,11 +58,12 @@ def main() -> None:
     keep_to_ourselves()
     arguments = sys.argv[1:]
     try:
-        if asks_machine(arguments):
+        line = listed(arguments)
+        if line is not None and line.apart:
             from rocdoctor.host.supervised.command_child import possible, run_apart
 
             if possible():
-                run_apart(lambda: _run(arguments))
+                run_apart(lambda: _run(arguments), line.slow_to_stop)
     except KeyboardInterrupt:  # before anybody listened for it
         sys.exit(128 + signal.SIGINT)
     sys.exit(_run(arguments))
@@ -80,15 +85,14 @@ def keep_to_ourselves() -> None:
             os.chmod(folder, mode & 0o7775)
 
 
-def asks_machine(arguments: Sequence[str]) -> bool:
-    """Whether a command line reads this machine, so that a sick driver could hold us."""
-    if any(one.split("=")[0] in ("--from", "--help", "-h", "--version") for one in arguments):
-        return False
+def listed(arguments: Sequence[str]) -> ListedCommand | None:
+    """The command of a command line, as it stands in the list of all; None for one that only wants to be told."""
+    if any(one.split("=")[0] in ("--help", "-h", "--version") for one in arguments):
+        return None
     from rocdoctor.cli.commands import COMMANDS
     from rocdoctor.cli.terminal import screens_or_report
 
-    line = COMMANDS.get(screens_or_report(arguments)[0][0])
-    return line is not None and line.asks_machine
+    return COMMANDS.get(screens_or_report(arguments)[0][0])
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -92,7 +92,7 @@ def _run(arguments: list[str]) -> int:
             chosen = command(name)
             options = options_of(name, chosen, rest)
             RUN.begin(getattr(options, "timeout", None) or DEADLINE_S)
-            _answering(places_in(options))
+            _answering(places_in(options), COMMANDS[name].apart)
             code = chosen.run(options)
         finally:
             ended()
@@ -104,13 +104,17 @@ def _run(arguments: list[str]) -> int:
         return EXIT_USAGE
 
 
-def _answering(places: Sequence[str]) -> None:
-    """Raises UsageError where a file or folder that was named gives no answer: reading it would wait for ever."""
+def _answering(places: Sequence[str], apart: bool) -> None:
+    """Raises UsageError where a file or folder that was named gives no answer: reading it would wait for ever.
+
+    ``apart``: this process is a child already.
+    """
     if not places:
         return
-    from rocdoctor.host.live.silent_places import no_answer, silent_place
+    from rocdoctor.host.live.silent_places import no_answer, silent_place, silent_place_apart
 
-    if silent := silent_place(places, RUN.whole_s):
+    look = silent_place if apart else silent_place_apart
+    if silent := look(places, RUN.whole_s):
         raise UsageError(no_answer(silent, RUN.whole_s))
 
 

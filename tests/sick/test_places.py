@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sick.kit import MARGIN_S, Place, place
+from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, place, usual
 
 pytestmark = pytest.mark.live
 
@@ -115,3 +117,38 @@ def test_processes_of_a_smoke_run_are_found_beside_one_that_hangs(healthy: Place
         finally:
             stuck.kill()
     assert said == b"True True\n"
+
+
+_NAMED = {
+    "check --from": ("check", "--from", "{}/a.txt", "--timeout", "1"),
+    "read": ("read", "{}/a.txt", "--timeout", "1"),
+    "diff": ("diff", "{}/a.txt", "{}/b.txt", "--timeout", "1"),
+    "estimate": ("estimate", "{}/a.yaml", "--timeout", "1"),
+    "fleet": ("fleet", "judge", "{}"),
+    "smoke --plan": ("smoke", "--plan", "{}/a.json"),
+    "smoke --python": ("smoke", "--quick", "--python", "{}/bin/python3"),
+}
+
+
+@pytest.mark.parametrize("command", usual(_NAMED, "check --from", "read", "smoke --python"))
+def test_a_command_that_names_a_place_on_a_server_that_is_gone_ends(healthy: Place, command: str) -> None:
+    gone = f"{healthy.folder}/gone"
+    (healthy.folder / "gone" / "bin").mkdir()
+    words = [one.format(gone) for one in _NAMED[command]]
+    result = healthy.run(*words, words=(f"fuse={gone}:stuck",))
+    assert result.code == 2
+    assert "no answer within" in result.err and gone in result.err
+    assert result.left == ()
+
+
+def test_the_screens_end_too_where_their_evidence_hangs(healthy: Place) -> None:
+    gone = f"{healthy.folder}/gone"
+    main, side = pty.openpty()
+    words = (f"fuse={gone}:stuck",)
+    asked = ("tui", "--from", f"{gone}/a.txt", "--timeout", "1")
+    with healthy.start(*asked, words=words, stdin=side, stdout=side, stderr=side, env={"TERM": "xterm"}) as run:
+        os.close(side)
+        assert run.process.wait(GIVE_UP_S) == 2
+        said = os.read(main, 65536).decode()
+    os.close(main)
+    assert "a.txt: no answer within 1 s" in said

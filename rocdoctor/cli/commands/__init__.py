@@ -23,11 +23,14 @@ class ListedCommand(NamedTuple):
     """A command as it stands in the list of all.
 
     ``asks_machine``: it reads the kernel's files or asks the vendor's tools of this machine, unless ``--from`` names
-    other evidence.
+    other evidence. ``apart``: it reads what may hang, of this machine or named to it, so it runs in a child that can be
+    left behind. ``slow_to_stop``: an interrupt asks it for the result so far.
     """
 
     help: str
     asks_machine: bool = False
+    apart: bool = True
+    slow_to_stop: bool = False
 
 
 class CommandModule(Protocol[OptionsT]):
@@ -54,7 +57,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
         "what to do, in order, until this machine trains: steps, commands, and what is done already", True
     ),
     "fix": ListedCommand("the commands that repair what check finds; --apply runs those that are safe", True),
-    "smoke": ListedCommand("prove that distributed training computes correctly, mode by mode"),
+    "smoke": ListedCommand("prove that distributed training computes correctly, mode by mode", slow_to_stop=True),
     "recommend": ListedCommand("a training configuration for this machine, with reasons", True),
     "estimate": ListedCommand("memory and speed of one training configuration"),
     "emit": ListedCommand("write that configuration as files for launchers", True),
@@ -65,9 +68,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     ),
     "fleet": ListedCommand("which of many nodes to drain and why, judged from the records of all nodes"),
     "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
-    "explain": ListedCommand("the manual page of a check"),
-    "list": ListedCommand("list all checks, one per line"),
-    "tui": ListedCommand("the screens (also without a command on a terminal)"),
+    "explain": ListedCommand("the manual page of a check", apart=False),
+    "list": ListedCommand("list all checks, one per line", apart=False),
+    "tui": ListedCommand("the screens (also without a command on a terminal)", apart=False),
 }
 
 

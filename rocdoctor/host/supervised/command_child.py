@@ -43,8 +43,11 @@ def possible() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def run_apart(work: Callable[[], int]) -> NoReturn:
-    """Do the work in a child and end this process as it ended. Call it while there is one thread and no child yet."""
+def run_apart(work: Callable[[], int], slow_to_stop: bool = False) -> NoReturn:
+    """Do the work in a child and end this process as it ended. Call it while there is one thread and no child yet.
+
+    ``slow_to_stop``: the first interrupt asks for the result so far, which takes the time that it takes.
+    """
     stopping = {
         number
         for name in _STOPPING
@@ -69,7 +72,7 @@ def run_apart(work: Callable[[], int]) -> NoReturn:
     os.close(said)
     os.close(alive)
     adopt()
-    code = _wait(child, status, heard)
+    code = _wait(child, status, heard, slow_to_stop)
     _end_orphans(child)
     if code < 0:
         code = _ended_by(-code)
@@ -159,7 +162,7 @@ def adopt() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
+def _wait(child: int, status: int, heard: set[signal.Signals], slow_to_stop: bool = False) -> int:
     """The child's exit status, or minus the signal that ended it. Passes requests to stop on."""
     asked: float | None = None
     first = signal.SIGTERM.value  # what was asked with
@@ -189,7 +192,9 @@ def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
             got = None
             time.sleep(0.01)
         if got is not None and got.si_signo != signal.SIGCHLD:
-            if asked is None:
+            if slow_to_stop and got.si_signo == signal.SIGINT:
+                slow_to_stop = False
+            elif asked is None:
                 asked, first = time.monotonic(), got.si_signo
             if got.si_code <= 0:  # of a process; the terminal's has reached the child too
                 _send(child, got.si_signo)

@@ -75,6 +75,30 @@ def test_a_request_that_was_lost_is_made_again_as_it_was(monkeypatch: pytest.Mon
     assert sent == [number]
 
 
+def test_the_first_interrupt_of_a_smoke_run_asks_for_the_result_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That takes its time: a second request, made for the user who did not make it, would lose what was measured."""
+    sent: list[int] = []
+    got = iter([SimpleNamespace(si_signo=signal.SIGINT, si_code=0)])
+    looks = iter([(0, 0)] * 5)
+    monkeypatch.setattr(command_child, "_AGAIN_S", -1.0)
+    monkeypatch.setattr(command_child, "_KILL_S", -1.0)
+    monkeypatch.setattr(signal, "sigtimedwait", lambda *_: next(got, None))
+    monkeypatch.setattr(os, "waitpid", lambda *_: next(looks, (7, 1 << 8)))
+    monkeypatch.setattr(command_child, "_only_threads_left", lambda _: False)
+    monkeypatch.setattr(command_child, "_send", lambda _, one: sent.append(one))
+    status, said = os.pipe()
+    try:
+        assert command_child._wait(7, status, {signal.SIGINT}, slow_to_stop=True) == 1
+        assert sent == [signal.SIGINT]
+        got = iter([SimpleNamespace(si_signo=signal.SIGINT, si_code=0)] * 2)
+        looks = iter([(0, 0)] * 5)
+        command_child._wait(7, status, {signal.SIGINT}, slow_to_stop=True)
+        assert signal.SIGKILL in sent  # the second one is in earnest
+    finally:
+        os.close(status)
+        os.close(said)
+
+
 _INTERRUPTED_EARLY = """
 import os, signal, time, _thread
 from rocdoctor.host.supervised import command_child
