@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rocdoctor.repair.fixes.journal import Copy, Entry, Journal
+from rocdoctor.repair.fixes.present_state import taken_back
 from rocdoctor.repair.fixes.steps import Edit, Run, Step, Write, check_command, kernel_path
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.fixes.user_files import (
@@ -182,12 +183,16 @@ def _undo_run(entry: Entry, place: TargetMachine, journal: Journal) -> str:
         return f"{words} was cut off and changed nothing"
     if not entry.undo:
         return f"{words} left nothing to take back"
+    ran: list[str] = []
     for command in entry.undo:
         check_command(command)
+        if taken_back(command, entry.words if entry.state == "done" else (), place):
+            continue
         outcome = place.run(command)
         if not outcome.ok:
             raise Refused(f"{shlex.join(command)} failed: {outcome.said.strip()[:500] or 'it said nothing'}")
-    said = f"ran {'; '.join(shlex.join(command) for command in entry.undo)}"
+        ran.append(shlex.join(command))
+    said = f"ran {'; '.join(ran)}" if ran else f"what {words} did was taken back already"
     differ = [copy for copy in entry.copies if not _as_before(copy, place)]
     for copy in entry.copies:
         if copy not in differ and copy.copy:

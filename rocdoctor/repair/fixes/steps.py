@@ -13,6 +13,7 @@ from rocdoctor.model.change import USER, Change, Command, KernelValue, Unset
 from rocdoctor.model.finding import Effective, Fix
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.fixes.known_changes import is_command, is_kernel, is_undoing
+from rocdoctor.repair.fixes.present_state import is_member
 from rocdoctor.repair.fixes.startup_lines import Kind, by_hand, off_already, places, switched_off
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.fixes.user_files import MOST_BYTES, Refused, SeenFile, look, read_kernel
@@ -218,9 +219,7 @@ def _held(command: tuple[str, ...], place: TargetMachine) -> bool:
     """Whether a command that takes a person out of a group would take away what was there before."""
     if command[:2] != ("gpasswd", "-d"):
         return False
-    _, _, user, group = command
-    rows = [line.split(":") for line in (_text(place.real("/etc/group")) or "").splitlines()]
-    return any(row[0] == group and user in row[3].strip().split(",") for row in rows if len(row) > 3)
+    return bool(is_member(command[2], command[3], place))
 
 
 def check_command(words: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocdoctor.host.live.new_file import write_new
-from rocdoctor.host.live.regular_files import read_regular
+from rocdoctor.host.live.regular_files import READING, read_opened, read_regular
 from rocdoctor.host.live.trust import owner_of
 
 MOST_BYTES = 1 << 20
@@ -66,7 +67,7 @@ def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -
             raise Refused("it has several names (hard links), and a new file would part them")
         if not closed and not status.st_mode & stat.S_IWUSR:
             raise Refused("it is closed to writing (read-only)")
-        data = read_regular(path, MOST_BYTES)
+        data = _read_seen(path, status)
         special = _attributes(path)
     except OSError as error:
         raise Refused(error.strerror or str(error)) from None
@@ -87,7 +88,7 @@ def replace(seen: SeenFile, data: bytes, mtime_ns: int | None = None, mode: int 
     try:
         status = os.lstat(seen.path)
         same = (status.st_ino, status.st_mtime_ns, status.st_uid) == (seen.inode, seen.mtime_ns, seen.uid)
-        if not same or not stat.S_ISREG(status.st_mode) or read_regular(seen.path, MOST_BYTES) != seen.data:
+        if not same or not stat.S_ISREG(status.st_mode) or _read_seen(seen.path, status) != seen.data:
             raise Refused("somebody has changed it in the meantime")
         write_new(seen.path, data, seen.mode if mode is None else mode, replace=True)
         if os.lstat(seen.path).st_gid != seen.gid:
@@ -97,6 +98,24 @@ def replace(seen: SeenFile, data: bytes, mtime_ns: int | None = None, mode: int 
             os.utime(seen.path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
     except OSError as error:
         raise Refused(f"it cannot be written ({error.strerror or error})") from None
+
+
+def _read_seen(path: Path, status: os.stat_result) -> bytes:
+    """The content of the very file that was looked at: its owner may have put a link in its place since."""
+    try:
+        descriptor = os.open(path, READING | os.O_NOFOLLOW)
+        same = os.path.samestat(os.fstat(descriptor), status)
+    except FileNotFoundError:
+        same, descriptor = False, -1
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        same, descriptor = False, -1
+    if not same:
+        if descriptor >= 0:
+            os.close(descriptor)
+        raise Refused("somebody has changed it in the meantime")
+    return read_opened(descriptor, path, MOST_BYTES)
 
 
 def former_mode(recorded: int, present: int) -> int:

@@ -6,6 +6,7 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from rocdoctor.model.change import Unset
 from rocdoctor.repair.fixes.apply import Done, apply, undo
 from rocdoctor.repair.fixes.journal import Journal
 from rocdoctor.repair.fixes.steps import Edit
+from rocdoctor.repair.fixes.user_files import Refused, look
 from tests.repair.fixes.fix_kit import BASHRC, Scratch, changed, done, tree, undone, work
 
 _UNSET = (Unset("HSA_OVERRIDE_GFX_VERSION"),)
@@ -219,3 +221,23 @@ def test_nothing_is_changed_without_a_copy(scratch: Scratch, monkeypatch: pytest
     assert not result.ok
     assert "No space left" in result.said
     assert tree(scratch.root) == before
+
+
+def test_a_link_put_in_the_place_of_a_file_between_look_and_read_is_not_followed(
+    scratch: Scratch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = scratch.root / "secret"
+    secret.write_text("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n")
+    path = scratch.home / ".bashrc"
+    real = os.lstat
+
+    def exchanged(name: Any, **more: Any) -> os.stat_result:
+        status = real(name, **more)
+        if name == path and not path.is_symlink():
+            path.unlink()
+            path.symlink_to(secret)
+        return status
+
+    monkeypatch.setattr(os, "lstat", exchanged)
+    with pytest.raises(Refused, match="somebody has changed it in the meantime"):
+        look(path, os.geteuid(), scratch.root)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -183,3 +185,49 @@ def test_no_other_command_is_run(scratch: Scratch, words: tuple[str, ...]) -> No
 def test_an_unknown_user_joins_nothing(scratch: Scratch) -> None:
     made = work([joining(("render",))], replace(scratch.place(privileged=True), user=""))
     assert made.left == ("the name of the user is not known here",)
+
+
+# -- what somebody else has changed since
+
+_ENLARGE = Command(
+    ("mount", "-o", "remount,size=8G", "/dev/shm"), (("mount", "-o", "remount,size=67108864", "/dev/shm"),)
+)
+
+
+@pytest.mark.parametrize(
+    ("now", "ok", "ran", "words"),
+    [
+        (8 << 30, True, 1, "ran mount -o remount,size=67108864 /dev/shm"),
+        (16 << 30, False, 0, "/dev/shm: it has 16 GiB now, which rocdoctor did not set; it had 64 MiB"),
+        (67108864, True, 0, "was taken back already"),
+    ],
+)
+def test_undoing_leaves_a_size_that_somebody_else_set(
+    scratch: Scratch, monkeypatch: pytest.MonkeyPatch, now: int, ok: bool, ran: int, words: str
+) -> None:
+    scratch.programs["mount"] = lambda _: ProgramOutcome(True, "")
+    place = scratch.place(privileged=True)
+    _, journal = done([_ENLARGE], place)
+    scratch.calls.clear()
+    asked: list[Path] = []
+
+    def size(path: Path) -> SimpleNamespace:
+        asked.append(path)
+        return SimpleNamespace(f_blocks=now // 4096, f_frsize=4096)
+
+    monkeypatch.setattr(os, "statvfs", size)
+    (result,) = undone(journal.folder, place)
+    assert (result.ok, len(scratch.calls)) == (ok, ran)
+    assert words in result.said
+    assert asked == [scratch.root / "dev" / "shm"]
+
+
+def test_undoing_takes_nobody_out_of_a_group_that_somebody_else_has_left_already(scratch: Scratch) -> None:
+    scratch.groups()
+    place = scratch.place(privileged=True)
+    _, journal = done([joining(("render", "video"))], place)
+    scratch.run(("gpasswd", "-d", "alice", "render"))
+    scratch.programs["gpasswd"] = lambda words: ProgramOutcome(words[3] == "video", "user is not a member")
+    (result,) = undone(journal.folder, place)
+    assert result.ok
+    assert result.said.startswith("ran gpasswd -d alice video")
