@@ -9,6 +9,8 @@ from rocdoctor.knowledge.messages.advice import PREFIX, all_advice
 from rocdoctor.lint.advice.file_parts import parts_kind
 from rocdoctor.lint.advice.file_rules import hits as hits_of_file
 from rocdoctor.lint.advice.findings import Hit, verdicts_of
+from rocdoctor.lint.config.manifests import unreadable
+from rocdoctor.lint.config.trees import MAX_TEXT
 from rocdoctor.lint.env_files import kind_of, read_sheet
 from rocdoctor.lint.python.env_settings import commands_of, sheet_of
 from rocdoctor.lint.python.rules import hits_in, index_of
@@ -56,7 +58,7 @@ def bounded(path: str, text: str) -> str:
 
 
 def read_advised(path: str, text: str, *, piped: bool = False) -> Advised | None:
-    """What a file sets and follows, or None where it is of no kind that is read, or Python that cannot be parsed.
+    """What a file sets and follows, or None where it is of no kind that is read, or cannot be parsed.
 
     ``piped``: the text has no name that tells its kind.
     """
@@ -66,9 +68,24 @@ def read_advised(path: str, text: str, *, piped: bool = False) -> Advised | None
     if sheet is None and parts_kind(path, text) is None:
         return None
     try:
-        return Advised(path, sheet, verdicts_of(path, hits_of_file(path, text)), text)
+        verdicts = verdicts_of(path, hits_of_file(path, text))
+        if not verdicts and (sheet is None or not sheet.settings) and not_understood(path, text):
+            return None
+        return Advised(path, sheet, verdicts, text)
     except Exception as problem:  # one file that a rule fails on never stops the others
         return Advised(path, sheet, [_crashed(path, problem)])
+
+
+def not_understood(path: str, text: str) -> str:
+    """Why a file of a kind that is read tells nothing, in words; "" where that is not so."""
+    low = path.lower()
+    if is_python(path, text):
+        return "not valid Python 3"
+    if low.endswith(".json") and len(text) > MAX_TEXT:
+        return f"longer than {MAX_TEXT} characters"
+    if low.endswith((".yaml", ".yml", ".json")) and unreadable(text):
+        return "not valid JSON" if low.endswith(".json") else "not valid YAML"
+    return ""
 
 
 def wanted(verdicts: Iterable[Verdict], only: Iterable[str], skip: Iterable[str]) -> list[Verdict]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.cli.commands import lint
 from rocdoctor.cli.main import run
 from rocdoctor.lint.linted_file import bounded
 from rocdoctor.model.printable import spelled
@@ -150,3 +151,46 @@ def test_of_a_very_large_script_the_first_part_is_judged_and_that_is_said(
     assert bounded("a.py", padding) == padding
     assert padding.startswith(bounded("a.sh", padding))
     assert bounded("a.sh", padding).endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.yaml", "env:\n  - name: RCCL_DEBUG\n    value: INFO\na: [1\nb: {\n", "not valid YAML"),
+        ("a.json", '{"env": {"RCCL_DEBUG": "INFO"}', "not valid JSON"),
+        ("deep.json", '{"a":' * 300 + "1" + "}" * 300, "not valid JSON"),
+        ("long.json", '{"a": 1}' + " " * 1_000_001, "longer than 1000000 characters"),
+        ("a.py", "import os\nos.environ['RCCL_DEBUG'] = 'INFO'\nx = ((", "not valid Python 3"),
+    ],
+)
+def test_what_cannot_be_parsed_is_said_and_does_not_count_as_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, why: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert _lint(str(tmp_path / name)) == 0
+    said = capsys.readouterr()
+    assert said.err == f"rocdoctor: {tmp_path / name}: {why}\n"
+    assert said.out == "Nothing found in 0 files.\n"
+    assert _lint(str(tmp_path)) == 0
+    assert capsys.readouterr().err == f"rocdoctor: {tmp_path / name}: {why}\n"
+
+
+@pytest.mark.parametrize("text", ["", "# a: [\n", "---\n# nothing\n", "{{ x }}\n", "a: {{ x }}\n", "\tb: 1\n"])
+def test_a_file_that_holds_nothing_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    assert _lint(str(tmp_path / "a.yaml")) == 0
+    assert capsys.readouterr() == ("Nothing found in 1 file.\n", "")
+
+
+def test_of_a_folder_it_is_said_what_was_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text("a: [1\n")
+    (tmp_path / "c.sh").write_text(SCRIPT)
+    _lint(str(tmp_path))
+    said = f"{tmp_path / 'a.yaml'}: not valid YAML (not the only one: 2 files of {tmp_path} could not be read)"
+    assert capsys.readouterr().err == f"rocdoctor: {said}\n"
+    monkeypatch.setattr(lint, "_MAX_FILES", 2)
+    _lint(str(tmp_path))
+    assert f"rocdoctor: {tmp_path}: only its first 2 files are judged\n" in capsys.readouterr().err

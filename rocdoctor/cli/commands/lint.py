@@ -16,8 +16,16 @@ from rocdoctor.host import output
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.knowledge.messages.advice import advice_named
 from rocdoctor.lint.env_findings import CHECKS, judge
-from rocdoctor.lint.linted_file import Advised, advice_names, bounded, is_read, read_advised, unsaid, wanted
-from rocdoctor.lint.python.source import is_python
+from rocdoctor.lint.linted_file import (
+    Advised,
+    advice_names,
+    bounded,
+    is_read,
+    not_understood,
+    read_advised,
+    unsaid,
+    wanted,
+)
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.printable import spelled
@@ -150,7 +158,7 @@ def _files(names: Sequence[str]) -> tuple[list[Advised], list[str], int]:
     read = 0
     for name in names:
         if name != "-" and Path(name).is_dir():
-            files += [found for path in _below(name) if (found := _quiet(path, notes)) is not None]
+            files += _of_folder(name, notes)
             read += 1
             continue
         try:
@@ -161,9 +169,7 @@ def _files(names: Sequence[str]) -> tuple[list[Advised], list[str], int]:
         read += 1
         found = read_advised(name, text) if name != "-" else _piped(text)
         if found is None:
-            python = is_python(name, text)
-            what = "not valid Python 3" if python else "an unsupported file type"
-            notes.append(f"{spelled(name)}: {what}")
+            notes.append(f"{spelled(name)}: {not_understood(name, text) or 'an unsupported file type'}")
         else:
             files.append(found)
     return files, notes, read
@@ -174,16 +180,33 @@ def _piped(text: str) -> Advised | None:
     return found if found is not None else read_advised("script.sh", text)
 
 
+def _of_folder(folder: str, notes: list[str]) -> list[Advised]:
+    """What is found in a folder; notes say what of it is not judged."""
+    found: list[Advised] = []
+    lost: list[str] = []
+    for number, path in enumerate(_below(folder)):
+        if number == _MAX_FILES:
+            notes.append(f"{spelled(folder)}: only its first {_MAX_FILES} files are judged")
+            break
+        one, why = _quiet(path, notes)
+        if one is not None:
+            found.append(one)
+        elif why:
+            lost.append(why)
+    if lost:
+        more = (
+            "" if len(lost) == 1 else f" (not the only one: {len(lost)} files of {spelled(folder)} could not be read)"
+        )
+        notes.append(f"{lost[0]}{more}")
+    return found
+
+
 def _below(folder: str) -> Iterator[str]:
-    count = 0
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(one for one in folders if one not in _PASSED)
         for name in sorted(files):
             # What a file is in a folder only its name says; others would have to be opened one by one.
             if is_read(str(Path(base, name))):
-                count += 1
-                if count > _MAX_FILES:
-                    return
                 yield str(Path(base, name))
 
 
@@ -196,8 +219,12 @@ def _judged(name: str, text: str, notes: list[str]) -> str:
     return part
 
 
-def _quiet(path: str, notes: list[str]) -> Advised | None:
+def _quiet(path: str, notes: list[str]) -> tuple[Advised | None, str]:
+    """A file of a folder, or why nothing is known of it; "" where it is no file to be read at all."""
     try:
-        return read_advised(path, _judged(path, read_text(path), notes))
-    except InputError:
-        return None
+        text = _judged(path, read_text(path), notes)
+    except InputError as error:
+        return None, str(error)
+    found = read_advised(path, text)
+    why = "" if found is not None else not_understood(path, text)
+    return found, f"{spelled(path)}: {why}" if why else ""

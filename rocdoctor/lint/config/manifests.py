@@ -18,6 +18,7 @@ _NAME = regex(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
 _TEMPLATE = regex(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
 _BRACKET = regex(r"[\[\]{}]")
 _MAX_NODES, _MAX_DEPTH, _MAX_NESTING = 100_000, 60, 200
+_NOTHING = ("#", "---", "...", "%")
 _LEADING = regex(rf"(?m)^[ \t?:\-]{{{_MAX_NESTING}}}")
 
 
@@ -33,6 +34,12 @@ def documents(text: str) -> list[yaml.Node]:
         return [one for one in yaml.compose_all(text, Loader=_Loader) if one is not None]
     except (yaml.YAMLError, ValueError, RecursionError):
         return []
+
+
+def unreadable(text: str) -> bool:
+    """Whether a text holds something, and none of it is YAML (or it nests deeper than anybody writes)."""
+    held = (_TEMPLATE.sub("", line).strip() for line in text.split("\n"))
+    return any(line and not line.startswith(_NOTHING) for line in held) and not documents(text.replace("\t", " "))
 
 
 def _suspicious(text: str) -> bool:
