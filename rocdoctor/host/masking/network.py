@@ -57,17 +57,18 @@ _EMAIL = regex(
     r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9_%+-][A-Za-z0-9._%+-]{0,63})@(?P<d>(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24})"
     r"(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
 )
-# With letters of any script, and with a quoted first part.
+# With letters of any script, the wide signs of an input method, and with a quoted first part.
 _EMAIL_WIDE = regex(
-    r"(?:(?<![\w.%+-])(?P<l>[\w%+-][\w.%+-]{0,63})|(?P<q>\"[^\"\n@]{1,60}\"))@"
-    r"(?P<d>(?:[^\W_][\w-]{0,62}\.){1,6}[^\W\d_]{2,24})(?![\w@-]|\.\w)"
+    r"(?:(?<![\w.%+-])(?P<l>[\w%+-][\w.%+-]{0,63})|(?P<q>\"[^\"\n@]{1,60}\"))[@\uff20\ufe6b]"
+    r"(?P<d>(?:[^\W_][\w-]{0,62}[.\uff0e]){1,6}[^\W\d_]{2,24})(?![\w@-]|\.\w)"
 )
 # As people write them for people, and in URLs.
 _EMAIL_SAID = regex(
     r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9][A-Za-z0-9._+-]{0,63})(?: ?[(\[]at[)\]] ?|%40)"
     r"(?P<d>(?:[A-Za-z0-9-]{1,63}(?:\.| ?[(\[]dot[)\]] ?)){1,6}[A-Za-z]{2,24})(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
 )
-_SAID_DOT = regex(r" ?[(\[]dot[)\]] ?| dot ")
+_AT = ("@", "\uff20", "\ufe6b")
+_SAID_DOT = regex(r" ?[(\[]dot[)\]] ?| dot |\uff0e")
 _DOCUMENTED = ((192, 0, 2), (198, 51, 100), (203, 0, 113))  # RFC 5737
 _UNITS = ("service", "socket", "target", "mount", "timer", "slice", "device", "scope", "path", "swap", "conf", "so")
 _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "noreply", "geeko", "hg", "svn"}
@@ -96,8 +97,8 @@ def mask_emails(text: str, pseudonyms: Pseudonyms) -> str:
         text = _EMAIL_AT.sub(lambda m: _email(m, pseudonyms), text)
     if "@" in text:
         text = _EMAIL.sub(lambda m: _email(m, pseudonyms), text)
-        if not text.isascii() or '"@' in text:
-            text = _EMAIL_WIDE.sub(lambda m: _email(m, pseudonyms), text)
+    if '"@' in text or (not text.isascii() and any(sign in text for sign in _AT)):
+        text = _EMAIL_WIDE.sub(lambda m: _email(m, pseudonyms), text)
     return text
 
 
