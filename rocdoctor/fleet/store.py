@@ -57,9 +57,11 @@ class Batch:
         self.net: list[NetLook] = []  # what runs of pairs say of nodes
         self.unnamed = 0  # lines that do not even say whose they are
         self.beyond = 0  # what came of more nodes than a fleet has
+        self.doubles: dict[str, None] = {}  # nodes of which one source brought records that are not of one boot
         self.waiting: list[Path] = []  # files that have been taken in once a round holds them
         self._reader = RecordReader() if reader is None else reader
         self._nodes: set[str] = set()
+        self._boots: dict[str, str | None] = {}  # of what the present source brought
 
     def take(self, line: bytes) -> None:
         """A line as engines tag it: ``gpu0012: {...}``."""
@@ -80,6 +82,8 @@ class Batch:
         except RecordError as error:
             self.problem(node, str(error))
             return
+        if self._boots.setdefault(node, record.boot) != record.boot:
+            self.doubles[node] = None
         before = self.records.get(node)
         if before is None or record.taken_at > before.taken_at:
             self.records[node] = record
@@ -132,6 +136,7 @@ class Batch:
 
     def read_lines(self, stream: Any) -> None:
         """Tagged lines; one that is longer than any record is passed over without being held."""
+        self._boots.clear()
         most = MOST_BYTES + 300
         while line := stream.readline(most):
             if len(line) == most and not line.endswith(b"\n"):
@@ -142,6 +147,22 @@ class Batch:
                     self.problem(tagged(head.decode("utf-8", errors="replace"))[0], "larger than a record may be")
                 continue
             self.take(line)
+
+    def came(self) -> str:
+        """How many records came, and what is wrong with the rest, in words."""
+        words = [f"{len(self.records)} records"]
+        bad = [node for node in self.problems if node not in self.records]
+        if bad:
+            words.append(f"{len(bad)} unreadable (e.g. {bad[0]}: {self.problems[bad[0]]})")
+        if self.unnamed:
+            words.append(f"{self.unnamed} lines without a node name")
+        if self.beyond:
+            words.append(f"{self.beyond} of more nodes than a fleet has, not read")
+        if self.doubles:
+            names = [*self.doubles][:3] + ["..."] * (len(self.doubles) > 3)
+            told = f"{len(self.doubles)} {'name has' if len(self.doubles) == 1 else 'names have'}"
+            words.append(f"{told} records of different boots, of which the newest counts ({', '.join(names)})")
+        return ", ".join(words)
 
     def incoming(self) -> Incoming:
         """What a round starts from."""

@@ -350,3 +350,15 @@ def test_a_link_does_not_speak_for_a_node(tmp_path: Path) -> None:
     batch.add("n7", json.dumps({**json.loads(line(node("n8", NOW)).partition(": ")[2])}))
     assert batch.problems == {"n7": "speaks for another node"}
     assert replace(node("n8", NOW), node="n7").node == "n7"
+
+
+def test_two_machines_of_one_name_are_said() -> None:
+    """The newest record counts, and whoever named two machines alike learns of it."""
+    first, other = node("n1", NOW), replace(node("n1", NOW + 1), boot="b-0000000000000000")
+    batch = _batch(line(first), line(other), line(node("n2", NOW)), line(node("n2", NOW + 300)), line(node("n3", NOW)))
+    assert batch.records["n1"].boot == other.boot
+    assert batch.came() == "3 records, 1 name has records of different boots, of which the newest counts (n1)"
+    same = _batch(line(first), line(first))
+    assert same.came() == "1 records"
+    same.read_lines(io.BytesIO(f"{line(other)}\n".encode()))
+    assert same.came() == "1 records", "a node that was restarted between two rounds"

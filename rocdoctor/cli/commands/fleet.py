@@ -160,15 +160,15 @@ def run(options: Options) -> int:
         if options.action == "ingest":
             batch = _batch(options.inputs)
             store.keep(batch)
-            output.note(f"{_came(batch)}; judged by the next tick", "")
+            output.note(f"{batch.came()}; judged by the next tick", "")
             return 0
         if options.action in ("run", "tick"):
             if options.action == "run":
                 store.safe()
             batch = store.kept(_fetched(options) if options.action == "run" else _batch(options.inputs))
             found = store.tick(batch, int(time.time()) if options.at is None else options.at)
-            if batch.problems or batch.unnamed or batch.beyond:
-                output.note(_came(batch), "")
+            if batch.problems or batch.unnamed or batch.beyond or batch.doubles:
+                output.note(batch.came(), "")
         else:
             found = store.again(options.at)
     except StoreError as error:
@@ -275,17 +275,6 @@ def _batch(inputs: Sequence[str]) -> Batch:
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from None
     return batch
-
-
-def _came(batch: Batch) -> str:
-    words = [f"{len(batch.records)} records"]
-    bad = [node for node in batch.problems if node not in batch.records]
-    if bad:
-        words.append(f"{len(bad)} unreadable (e.g. {bad[0]}: {batch.problems[bad[0]]})")
-    if batch.unnamed:
-        words.append(f"{batch.unnamed} lines without a node name")
-    words += [f"{batch.beyond} of more nodes than a fleet has, not read"] if batch.beyond else []
-    return ", ".join(words)
 
 
 def _show(options: Options, found: FleetVerdict) -> None:
