@@ -13,6 +13,7 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 from rocdoctor.host.live.trust import owner_of, read_code
 from rocdoctor.judging.check import Check
@@ -110,12 +111,18 @@ def _module(path: Path) -> ModuleType:
             code = _code_of(path)
         elif code is None:  # never what lies in a __pycache__ there, and what is judged is what runs
             code = compile(read_code(path), str(path), "exec", dont_inherit=True)
+            module.__dict__["print"] = _print_aside
         assert code is not None  # a loader of sources gives code
         exec(code, module.__dict__)
     except (Exception, SystemExit) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else problem
         raise CheckLoadError(f"{path}: {type(problem).__name__}: {why}") from problem
     return module
+
+
+def _print_aside(*words: object, **how: Any) -> None:
+    """What a check of somebody prints while it is tried: the report, which may be JSON, has standard output."""
+    print(*words, **{"file": sys.stderr, **how})
 
 
 @cache

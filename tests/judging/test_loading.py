@@ -10,6 +10,8 @@ import pytest
 
 from rocdoctor.judging import loading
 from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check
+from rocdoctor.judging.running import run_check
+from rocdoctor.model.facts import Machine
 
 _CHECK = '''"""{title}"""
 
@@ -86,3 +88,15 @@ def test_the_usual_way_is_left_where_a_check_cannot_be_compiled(
     monkeypatch.setattr(loading, "knowledge_folder", lambda: tmp_path)
     (tmp_path / "mine.py").write_text("def mine(:\n")
     assert loading._codes(tmp_path) == {}
+
+
+def test_what_a_check_of_somebody_prints_is_not_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = _CHECK.format(title="Talks").replace("machine_with_gpus", "whole_machine")
+    text = text.replace("    return", "    print('when it runs')\n    return")
+    path = tmp_path / "mine.py"
+    path.write_text(f"{text}\nprint('at its start')\n")
+    one = load_check(path)
+    run_check(one, Machine())
+    assert capsys.readouterr() == ("", "at its start\nwhen it runs\n")
