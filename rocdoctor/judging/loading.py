@@ -120,9 +120,9 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def _print_aside(*words: object, **how: Any) -> None:
-    """What a check of somebody prints while it is tried: the report, which may be JSON, has standard output."""
-    print(*words, **{"file": sys.stderr, **how})
+def _print_aside(*words: object, sep: str | None = " ", end: str | None = "\n", file: Any = None, **_: Any) -> None:
+    """``print`` for a check of somebody, as while it is tried: the report, which may be JSON, has standard output."""
+    (file or sys.stderr).write((" " if sep is None else sep).join(map(str, words)) + ("\n" if end is None else end))
 
 
 @cache
