@@ -22,13 +22,11 @@ OptionsT = TypeVar("OptionsT", bound="PrintOptions")
 class ListedCommand(NamedTuple):
     """A command as it stands in the list of all.
 
-    ``asks_machine``: it reads the kernel's files or asks the vendor's tools of this machine, unless ``--from`` names
-    other evidence. ``apart``: it reads what may hang, of this machine or named to it, so it runs in a child that can be
-    left behind. ``slow_to_stop``: an interrupt asks it for the result so far.
+    ``apart``: it reads what may hang, of this machine or named to it, so it runs in a child that can be left behind.
+    ``slow_to_stop``: an interrupt asks it for the result so far.
     """
 
     help: str
-    asks_machine: bool = False
     apart: bool = True
     slow_to_stop: bool = False
 
@@ -49,23 +47,21 @@ class CommandModule(Protocol[OptionsT]):
 
 
 COMMANDS: Mapping[str, ListedCommand] = {
-    "check": ListedCommand("judge this machine, or evidence of another one", True),
-    "facts": ListedCommand("print what the machine is, as JSON or text", True),
+    "check": ListedCommand("judge this machine, or evidence of another one"),
+    "facts": ListedCommand("print what the machine is, as JSON or text"),
     "read": ListedCommand("diagnose pasted text: a bug report, a log (- for standard input)"),
-    "lint": ListedCommand("judge the settings in scripts, profiles and job files, and the advice they follow", True),
+    "lint": ListedCommand("judge the settings in scripts, profiles and job files, and the advice they follow"),
     "setup": ListedCommand(
-        "what to do, in order, until this machine trains: steps, commands, and what is done already", True
+        "what to do, in order, until this machine trains: steps, commands, and what is done already"
     ),
-    "fix": ListedCommand("the commands that repair what check finds; --apply runs those that are safe", True),
+    "fix": ListedCommand("the commands that repair what check finds; --apply runs those that are safe"),
     "smoke": ListedCommand("prove that distributed training computes correctly, mode by mode", slow_to_stop=True),
-    "recommend": ListedCommand("a training configuration for this machine, with reasons", True),
+    "recommend": ListedCommand("a training configuration for this machine, with reasons"),
     "estimate": ListedCommand("memory and speed of one training configuration"),
-    "emit": ListedCommand("write that configuration as files for launchers", True),
-    "bundle": ListedCommand("record the evidence in one text file that is safe to post", True),
+    "emit": ListedCommand("write that configuration as files for launchers"),
+    "bundle": ListedCommand("record the evidence in one text file that is safe to post"),
     "diff": ListedCommand("what differs between machines, or between two bundles of the same one"),
-    "record": ListedCommand(
-        "write what this node of a fleet is and what is wrong with it, as a record of about 8 KB", True
-    ),
+    "record": ListedCommand("write what this node of a fleet is and what is wrong with it, as a record of about 8 KB"),
     "fleet": ListedCommand("which of many nodes to drain and why, judged from the records of all nodes"),
     "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
     "explain": ListedCommand("the manual page of a check", apart=False),
