@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.gpus.left_out import command_without
 from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable, warning
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Gpu, Machine
@@ -36,7 +37,13 @@ def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
         return error(
             "Remapping a damaged memory row failed: this GPU has no spare rows left and needs to be replaced.",
             evidence=[cite(gpu.remap_failure, "row remapping failed")],
-            fix=Fix("Take this GPU out of the job and have it replaced", safety="manual"),
+            fix=Fix(
+                "Take this GPU out of the job and have it replaced",
+                command=command_without(
+                    machine, {one.subject for one in machine.gpus if value_or(one.remap_failure, False)}
+                ),
+                safety="manual",
+            ),
             cause=_CAUSE,
         )
     if value_or(gpu.bad_pages_pending, False):

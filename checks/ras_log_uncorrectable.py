@@ -17,6 +17,9 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rocdoctor.insight.gpus.left_out import command_without
 from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.model.facts import LogEvent, Machine
@@ -40,6 +43,8 @@ _FOLLOWS = (
 @check(gpu_log("amd", *_KINDS), cause="gpu-hardware-fault")
 def ras_log_uncorrectable(machine: Machine) -> Outcome:
     found: list[Finding] = []
+    logged = {device for device, _ in by_device(machine, events_of(machine, *_KINDS))}
+    fix = replace(_FIX, command=command_without(machine, logged))  # one command leaves them all out
     for device, events in by_device(machine, events_of(machine, *_KINDS)):
         fatal = tuple(event for event in events if event.kind in _FATAL)
         if not fatal:
@@ -49,7 +54,7 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
                     "not yet "
                     f"used, last {age(machine, events)}.",
                     evidence=quotes(machine, events),
-                    fix=_FIX,
+                    fix=fix,
                     subject=device,
                 )
             )
@@ -62,7 +67,7 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
                 f"Uncorrectable hardware error{_where(fatal)}, last {age(machine, fatal)}"
                 + (", before the driver was loaded again." if reloaded else "."),
                 evidence=quotes(machine, fatal),
-                fix=_FIX,
+                fix=fix,
                 subject=device,
                 explains=_FOLLOWS,
             )

@@ -16,8 +16,12 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rocdoctor.insight.gpus.left_out import command_without
 from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable, unknown
-from rocdoctor.model.evidence import Known
+from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "gpu-hardware-fault"
@@ -25,6 +29,7 @@ _FIX = Fix(
     "Take this GPU out of the job, power cycle the machine, and have the GPU replaced if uncorrectable errors return",
     safety="manual",
 )
+_OF_ITS_LIFE = "aggregate"  # NVIDIA's name for what was counted in all the years of a card
 
 
 @check(each_gpu)
@@ -37,7 +42,7 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
     if not counted:
         raise unknown("the counters of uncorrectable errors could not be read")
     bad = [(block.block.lower(), count) for block, count in counted if count.value > 0]
-    lately = [(name, count) for name, count in bad if name != "aggregate"]
+    lately = [(name, count) for name, count in bad if name != _OF_ITS_LIFE]
     if lately:
         words = ", ".join(
             f"{count.value}" if name == "volatile" else f"{count.value} in the {name} block" for name, count in lately
@@ -45,7 +50,7 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
         return error(
             f"Uncorrectable hardware errors (ECC/RAS) since the driver was loaded: {words}.",
             evidence=[cite(count, f"{name}: {count.value} uncorrectable") for name, count in lately],
-            fix=_FIX,
+            fix=replace(_FIX, command=command_without(machine, {one.subject for one in _sick(machine.gpus)})),
             explains=("ras-log-uncorrectable", "gpu-reset-log", "vram-lost", "queue-eviction-failed"),
             cause=_CAUSE,
         )
@@ -58,3 +63,12 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
             fix=Fix("Note the number; if it grows, take the GPU out of jobs and ask for a replacement", safety="safe"),
         )
     return None
+
+
+def _sick(gpus: Iterable[Gpu]) -> list[Gpu]:
+    """All that are found so: one command leaves them all out."""
+    return [
+        gpu
+        for gpu in gpus
+        if any(one.block.lower() != _OF_ITS_LIFE and value_or(one.uncorrectable, 0) > 0 for one in gpu.ras)
+    ]

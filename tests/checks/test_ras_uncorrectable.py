@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.model.facts import RasBlock
-from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, states, u
+from rocdoctor.model.facts import ComputeNode, RasBlock
+from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, states, u
 
 NAME = "ras-uncorrectable"
 
@@ -41,3 +41,13 @@ def test_cards_without_counters_and_denied_counters_are_unknown() -> None:
 def test_other_vendors_and_no_gpu_are_not_applicable() -> None:
     assert states(judge(NAME, machine(replace(amd_gpu(), vendor="intel")))) == ["not-applicable"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_one_command_leaves_out_all_gpus_with_such_errors() -> None:
+    sick, old = (RasBlock("umc", k(1), k(0)),), (RasBlock("umc", k(0), k(7)),)
+    gpus = [
+        amd_gpu(at, hip_index=at, compute_nodes=(ComputeNode(kfd_node=k(at + 2)),), ras=one)
+        for at, one in enumerate((old, sick, old, sick))
+    ]
+    fixes = [one.finding.fix for one in judge(NAME, machine(*gpus, environment=environment({}))) if one.finding]
+    assert [fix.command for fix in fixes if fix is not None] == ["export HIP_VISIBLE_DEVICES=0,2"] * 2
