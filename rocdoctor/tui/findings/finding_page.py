@@ -23,6 +23,7 @@ from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 
 WIDEST = 110
 _MOST_OTHERS = 12
+_MOST_BEFORE = 4  # lines of a fix above its command; longer ones follow it
 _MOST_VALUE = 240
 _MOST_ROWS = 4
 _COPIED = 2000
@@ -51,8 +52,10 @@ def page(row: FindingsRow, diagnosis: Diagnosis, details: Details | None, width:
     else:
         out.say(row.said, style="bold")
         _sure(out, found.confidence, found.evidence)
+        _fix(out, found.fix)
+        _belongs(out, row, diagnosis)
         _evidence(out, row, details, everything)
-        _fix(out, row.check, found.fix, everything)
+        _verify(out, row.check, found.fix, everything)
     _manual(out, found, details, everything)
     return out.text
 
@@ -100,17 +103,28 @@ class _Page:
 def _head(out: _Page, row: FindingsRow, diagnosis: Diagnosis) -> None:
     out.line(row.word, SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))
     out.text.append(f"  {row.check}", style="bold")
-    whole = subjects_text(row.subjects)
-    short, addresses = subject_parts(row.subjects)
     if not is_whole(row.subjects):
-        if len(whole) <= out.width:
-            out.line(whole)
+        short, whole = subject_parts(row.subjects)[0], subjects_text(row.subjects)
+        named = whole if len(whole) <= out.width else short  # the addresses then follow the fix
+        if len(out.text) + 2 + len(named) <= out.width:  # each line counts: the fix is to be seen without scrolling
+            out.text.append(f"  {named}")
         else:
-            out.say(short)
-            out.say("at " + ", ".join(addresses) if addresses else "", "  ")
-    for words in _cause_words(row, diagnosis):
+            out.say(named)
+    for words in _cause_words(row, diagnosis) if row.follows or row.finding is None else ():
         out.say(words, style="dim", hang="  ")
     out.line("")
+
+
+def _belongs(out: _Page, row: FindingsRow, diagnosis: Diagnosis) -> None:
+    """To which cause it belongs, and where many parts are that it is found of."""
+    causes = () if row.follows else _cause_words(row, diagnosis)
+    addresses = subject_parts(row.subjects)[1] if len(subjects_text(row.subjects)) > out.width else ()
+    if causes or addresses:
+        out.line("")
+    for words in causes:
+        out.say(words, style="dim", hang="  ")
+    if addresses:
+        out.say(f"found at {', '.join(addresses)}", style="dim", hang="  ")
 
 
 def _cause_words(row: FindingsRow, diagnosis: Diagnosis) -> list[str]:
@@ -226,13 +240,23 @@ def _others(out: _Page, row: FindingsRow, everything: bool) -> None:
 # -- the way out
 
 
-def _fix(out: _Page, check: str, fix: Fix | None, everything: bool) -> None:
+def _fix(out: _Page, fix: Fix | None) -> None:
+    """What to do; it stands before what shows the fault, since a small terminal has room for only one of them."""
     if fix is None:
         return
     out.title("Fix", _RISK[fix.safety] + _effect(fix))
-    out.say(fix.text, "  ")
+    long = len(wrap(fix.text, out.width, "  ")) > _MOST_BEFORE
+    if not long:
+        out.say(fix.text, "  ")
     if fix.command:
         _command(out, fix.command)
+    if long:
+        out.say(fix.text, "  ")
+
+
+def _verify(out: _Page, check: str, fix: Fix | None, everything: bool) -> None:
+    if fix is None:
+        return
     out.title("Verify", "" if everything else "key v")
     _command(out, fix.verify or f"rocdoctor check {check}")
 

@@ -72,7 +72,7 @@ class FindingsPage(Page):
     )
     CSS = """
     FindingsPage #both { layout: vertical; height: 1fr; }
-    FindingsPage FindingOptions { height: auto; max-height: 45%; }
+    FindingsPage FindingOptions { height: auto; max-height: 40%; }
     FindingsPage #detail { height: 1fr; border-top: solid $accent; padding: 0 1; }
     FindingsPage #detail:focus { border-top: heavy $accent; }
     FindingsPage #verification { display: none; height: auto; border: round $accent; padding: 0 1; margin-bottom: 1; }

@@ -40,11 +40,8 @@ def _page(host: Host, check: str, width: int = 78) -> str:
 
 def test_a_page_has_the_sentence_the_lines_the_fix_and_why() -> None:
     text = _page(BROKEN["override of another family"](), "gfx-override-mismatch")
-    assert text.split("\n")[:3] == [
-        "error  gfx-override-mismatch",
-        "gpu 0-1 (0000:03:00.0, 0000:06:00.0)",
-        "root cause, the one to do first: HSA_OVERRIDE_GFX_VERSION is wrong here",
-    ]
+    assert text.split("\n")[:2] == ["error  gfx-override-mismatch  gpu 0-1 (0000:03:00.0, 0000:06:00.0)", ""]
+    assert "\nroot cause, the one to do first: HSA_OVERRIDE_GFX_VERSION is wrong here\n" in text
     assert "Each of these GPUs is gfx1100, but HSA_OVERRIDE_GFX_VERSION makes it run" in text
     assert "  > 19 | gfx_target_version 110000\n    20 | vendor_id 4098" in text
     assert "  HSA_OVERRIDE_GFX_VERSION=10.3.0  from env:2\n" in text
@@ -55,6 +52,41 @@ def test_a_page_has_the_sentence_the_lines_the_fix_and_why() -> None:
     assert "Verify  key v\n      rocdoctor check gfx-override-mismatch\n" in text
     assert "Why it matters\n  The variable replaces the target" in text
     assert "References\n  https://llvm.org/docs/AMDGPUUsage.html#processors\n" in text
+
+
+def test_the_fix_stands_before_what_shows_the_fault() -> None:
+    """A small terminal has room for one of them, and a person asks first what to type."""
+    text = _page(BROKEN["override of another family"](), "gfx-override-mismatch")
+    places = [text.index(one) for one in ("Each of these GPUs", "Fix  safe", "unset HSA", "root cause", "Evidence")]
+    assert places == sorted(places)
+
+
+def test_what_to_do_first_needs_no_scrolling_on_a_small_terminal() -> None:
+    """Beside a list of 7 lines a terminal of 80 x 24 has 12 for the page; the beginning of a long fix suffices."""
+    seen = 0
+    for name, _, diagnosis in every_machine():
+        rows = [row for one in sections(diagnosis) for row in one.rows]
+        fix = rows[0].finding.fix if rows and rows[0].finding is not None else None
+        if fix is None:
+            continue
+        above = "\n".join(page(rows[0], diagnosis, None, 77).plain.split("\n")[:12])
+        said = " ".join(above.split())
+        assert " ".join(fix.text.split())[:60] in said, (name, above)
+        assert not fix.command or " ".join(fix.command.split()) in said, (name, above)
+        seen += bool(fix.command)
+    assert seen > 20
+
+
+def test_many_addresses_stand_behind_the_fix() -> None:
+    diagnosis = diagnosis_of(
+        failed("made-up", "Something is wrong.", subject=f"gpu {at} (0000:{at:02x}:00.0)", fix=Fix("Mend it"))
+        for at in range(8)
+    )
+    row = sections(diagnosis)[0].rows[0]
+    text = page(row, diagnosis, None, 76).plain
+    assert text.split("\n")[0] == "error  made-up  gpu 0-7"
+    assert text.index("Mend it") < text.index("found at 0000:00:00.0, 0000:01:00.0")
+    assert "0000:07:00.0" in text
 
 
 def test_the_value_is_highlighted_in_its_line() -> None:

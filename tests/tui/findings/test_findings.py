@@ -291,7 +291,7 @@ def test_the_command_and_the_whole_finding_are_copied_and_what_is_recorded_is_ve
         await _press(app, pilot, "c")
         assert app.clipboard == "unset HSA_OVERRIDE_GFX_VERSION"
         await _press(app, pilot, "y")
-        assert app.clipboard.startswith("error  gfx-override-mismatch\ngpu 0-1 (0000:03:00.0, 0000:06:00.0)\n")
+        assert app.clipboard.startswith("error  gfx-override-mismatch  gpu 0-1 (0000:03:00.0, 0000:06:00.0)\n")
         assert "  > 19 | gfx_target_version 110000\n" in app.clipboard
         assert "References\n" in app.clipboard
         page_text = app.clipboard
