@@ -251,5 +251,13 @@ def change_lines(newest: Sequence[SeenChange], since: float, most: int, width: i
     return text
 
 
+def change_line(newest: Sequence[SeenChange], since: float) -> str:
+    """The same in one line: the newest change, and how many there were before it."""
+    if not newest:
+        return f"nothing since {_clock(since)}"
+    more = f"; {len(newest) - 1} before that" if len(newest) > 1 else ""
+    return f"{newest[0].clock} {newest[0].said}{more}"
+
+
 def _clock(seconds: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(seconds))

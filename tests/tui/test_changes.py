@@ -19,7 +19,7 @@ from rocdoctor.model.facts import Pcie
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.service.session import chosen_checks
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.changes import SeenChange, change_lines, changes
+from rocdoctor.tui.changes import SeenChange, change_line, change_lines, changes
 from tests.kit import SOURCE
 from tests.tui.kit import driven, fixture_host, shown, until
 from tests.tui.thermals.live_kit import LiveFixture, temperature
@@ -208,11 +208,11 @@ def test_the_newest_stand_first_with_their_time_and_the_rest_is_counted() -> Non
 
 
 def test_the_overview_keeps_what_changed_with_its_time_at_every_width() -> None:
-    for size, before in (((200, 60), "nothing since "), ((80, 40), "")):
+    for size in ((200, 60), (80, 40)):
         host = LiveFixture("mi300x-8gpu")
 
-        async def drive(app: RocdoctorApp, pilot: Pilot[Any], before: str = before, host: LiveFixture = host) -> None:
-            assert before in shown(app)
+        async def drive(app: RocdoctorApp, pilot: Pilot[Any], host: LiveFixture = host) -> None:
+            assert "nothing since " in shown(app)
             host.texts |= _NARROW
             app._look_again()
             await until(pilot, lambda: app._again_look is None)
@@ -220,6 +220,40 @@ def test_the_overview_keeps_what_changed_with_its_time_at_every_width() -> None:
             assert f"{app.changes[0].clock}  gpu 3: The PCIe link" in shown(app)
 
         driven(host, drive, size)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
+def test_the_overview_is_never_silent_about_what_changed(size: tuple[int, int]) -> None:
+    """Without scrolling: of a recording how to find out, of a live machine the newest and how many there were."""
+    way = "changed unknown: this is one moment; key 0 compares it with another"
+
+    def words(app: RocdoctorApp) -> str:
+        return " ".join(shown(app).replace("\u2502", " ").split())
+
+    async def recording(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: way in words(app))
+
+    driven(fixture_host("faulty/mi300x-8gpu-tired"), recording, size)
+    host = LiveFixture("mi300x-8gpu")
+
+    async def live(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "nothing since " in words(app))
+        assert way not in words(app)
+        host.texts |= _NARROW
+        app._look_again()
+        await until(pilot, lambda: bool(app.changes))
+        newest = f"{app.changes[0].clock} gpu 3: The PCIe link"
+        await until(pilot, lambda: newest in words(app))
+
+    driven(host, live, size)
+
+
+def test_one_line_has_the_newest_change_and_counts_the_others() -> None:
+    each = tuple(SeenChange(60.0 * at, "value", "gpu 3", f"value {at}") for at in (3, 2, 1))
+    clock = time.strftime("%H:%M:%S", time.localtime(180))
+    assert change_line(each, 0.0) == f"{clock} gpu 3: value 3; 2 before that"
+    assert change_line(each[2:], 0.0).endswith("gpu 3: value 1")
+    assert change_line((), 0.0).startswith("nothing since ")
 
 
 def test_a_look_that_failed_loses_nothing_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:

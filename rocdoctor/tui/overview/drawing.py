@@ -50,8 +50,8 @@ def card(diagnosis: Diagnosis, width: int) -> Text:
     return text
 
 
-def counts(diagnosis: Diagnosis, width: int) -> Text:
-    """How many findings and verdicts there are."""
+def counts(diagnosis: Diagnosis, width: int, changed: str = "") -> Text:
+    """How many findings and verdicts there are, and, where that is told here, what has ``changed``: two lines at most."""
     number = Counter(found.severity for found, _, _ in grouped(diagnosis.verdicts))
     named = [f"{number[one]} {_NAMES[one]}{'' if number[one] == 1 else 's'}" for one in SEVERITIES if number[one]]
     states = ", ".join(f"{count} {words}" for state, words in _STATES if (count := diagnosis.count(state)))
@@ -59,6 +59,11 @@ def counts(diagnosis: Diagnosis, width: int) -> Text:
     head, *rest = wrap(said, width, "", " " * (HEAD + 1))
     text = Text(head[:HEAD], style="bold")
     text.append("\n".join([head[HEAD:], *rest]), style="not bold")
+    if changed:
+        head, *rest = wrap(f"{'changed':<{HEAD}} {one_line(changed)}", width, "", " " * (HEAD + 1))
+        if len(rest) > 1:
+            rest = [set_cell_size(rest[0], min(cell_len(rest[0]), width - 1)) + "…"]
+        text.append(f"\n{head[:HEAD]}", style="bold").append("\n".join([head[HEAD:], *rest]), style="not bold")
     return text
 
 

@@ -26,6 +26,7 @@ from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
+    from rocdoctor.model.finding import Diagnosis
     from rocdoctor.tui.findings.findings_list import FindingsRow
     from rocdoctor.tui.story import Story
 
@@ -33,6 +34,7 @@ _PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GP
 _IN_SHORT, _LOOKING = "in short", "Looking. What is known appears at once, slow tools follow."
 _PANEL_AREAS = {"gpus": "thermals", "changes": "findings", "links": "topology"}
 _OTHER_LINES = 30  # of the overview but for the findings
+_ONE_MOMENT = "unknown: this is one moment; key 0 compares it with another"
 _MOST_CHANGES = 10  # beside the findings; below them half as many
 
 
@@ -107,6 +109,7 @@ class OverviewPage(Page):
         self._rows: tuple[FindingsRow, ...] = ()
         self._told: Story | None = None
         self._host: Host | None = None
+        self._counted: tuple[Diagnosis | None, str] = None, ""  # what was counted, and what was said of changes
 
     def body(self) -> ComposeResult:
         """Parts below each other, and the GPUs beside them."""
@@ -164,7 +167,6 @@ class OverviewPage(Page):
         keys = [row.key for row in self._rows]
         chosen = before[at].key if at and at < len(before) else None  # the first is where one begins
         self._draw_rows(keys.index(chosen) if chosen in keys else at)
-        self.query_one("#counts", FlowText).set(partial(drawing.counts, diagnosis))
         self.query_one("#card", FlowText).set(partial(drawing.card, diagnosis))
         self.query_one("#unknown", FlowText).set(partial(drawing.unknown, diagnosis))
         seen = diagnosis if look.now is None else replace(diagnosis, machine=look.now)
@@ -179,7 +181,7 @@ class OverviewPage(Page):
 
     def _forget(self) -> None:
         """Nothing of another machine stays."""
-        self._rows, self._told = (), None
+        self._rows, self._told, self._counted = (), None, (None, "")
         self._draw_rows(0)
         self.query_one("#first", FlowText).border_title = _IN_SHORT
         self.query_one("#first", FlowText).set(lambda width: Text(_LOOKING))
@@ -198,19 +200,32 @@ class OverviewPage(Page):
         rows.set(len(found), lambda at, width: drawing.found_row(found[at], width, tall), at, tall)
 
     def _draw_changes(self) -> None:
-        """What has changed on a live machine: beside the findings, or below them where there is something."""
-        app = self.rocdoctor
-        live = app.host.kind == "live" and bool(app.since) and self.look.diagnosis is not None
+        """What has changed on a live machine: beside the findings, else in a line above and a list below them.
+
+        Of a recording nobody can say it: it is said how to find out.
+        """
+        app, diagnosis = self.rocdoctor, self.look.diagnosis
+        live = app.host.kind == "live" and bool(app.since) and diagnosis is not None
         wide = self.has_class("wide")
         self.query_one("#changes").display = live
-        self.query_one("#changed").display = live and not wide and bool(app.changes)
-        if not live:
+        self.query_one("#changed").display = live and not wide and len(app.changes) > 1
+        if diagnosis is None:
             return
-        from rocdoctor.tui.changes import change_lines
+        from rocdoctor.tui.changes import change_line, change_lines
+        from rocdoctor.tui.overview import drawing
 
-        name, most = ("#changes", _MOST_CHANGES) if wide else ("#changed", _MOST_CHANGES // 2)
-        known, since = app.changes, app.since
-        self.query_one(name, FlowText).set(lambda width: change_lines(known, since, most, width))
+        line = "" if wide or not live else change_line(app.changes, app.since)
+        if app.host.kind != "live":
+            line = _ONE_MOMENT
+        if (
+            self._counted[0] is not diagnosis or self._counted[1] != line
+        ):  # another size of the terminal draws it by itself
+            self._counted = diagnosis, line
+            self.query_one("#counts", FlowText).set(partial(drawing.counts, diagnosis, changed=line))
+        if live:
+            name, most = ("#changes", _MOST_CHANGES) if wide else ("#changed", _MOST_CHANGES // 2)
+            known, since = app.changes, app.since
+            self.query_one(name, FlowText).set(lambda width: change_lines(known, since, most, width))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There may be nothing to copy, and nothing to open."""
