@@ -51,7 +51,7 @@ def card(diagnosis: Diagnosis, width: int) -> Text:
 
 
 def counts(diagnosis: Diagnosis, width: int, changed: str = "") -> Text:
-    """How many findings and verdicts there are, and, where that is told here, what has ``changed``: two lines at most."""
+    """How many findings and verdicts there are, and, where it is told here, what has ``changed``: two lines at most."""
     number = Counter(found.severity for found, _, _ in grouped(diagnosis.verdicts))
     named = [f"{number[one]} {_NAMES[one]}{'' if number[one] == 1 else 's'}" for one in SEVERITIES if number[one]]
     states = ", ".join(f"{count} {words}" for state, words in _STATES if (count := diagnosis.count(state)))

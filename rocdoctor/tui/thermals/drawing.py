@@ -21,7 +21,7 @@ from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, heat_style
 from rocdoctor.tui.thermals.gpu_plots import SPANS, plots
-from rocdoctor.tui.thermals.gpu_users import user_lines
+from rocdoctor.tui.thermals.gpu_users import MOST_USERS, user_lines
 from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.thermals.live_values import Event, held_down
 from rocdoctor.tui.thermals.plot import LEAST_LINES
@@ -46,6 +46,7 @@ _STYLES = {
 }
 # Columns that a block of details needs beside another, and the least lines that it has.
 _BLOCK, _LEAST_LINES = 90, 5
+_LOW, _FEW_USERS = 16, 2  # lines of details with room for so many processes above the values
 _GIB = 2**30
 
 
@@ -182,17 +183,15 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
         return text
     if now.silent_s is not None:
         text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style=WRONG)
+    vendor = "" if now.series else gpu.vendor  # without looks it is of a recording
+    most = _FEW_USERS if 0 < height < _LOW else MOST_USERS
+    text.append_text(user_lines(now.users, now.place, width, now.inside, vendor, most))
     unknown: dict[str, list[str]] = {}
     for name, share, words, style in values(gpu, unknown):
         text.append(f"{name:<{HEAD}}")
         text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")
     text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
-    if now.users is not None and now.users.why and not now.series and not now.users.by_gpu.get(now.place or 0):
-        told = next(iter(unknown), now.users.why)  # of evidence: one reason for all that it lacks
-        unknown.setdefault(told, []).append("which processes use it")
-    else:
-        text.append_text(user_lines(now.users, now.place, width, now.inside))
     reasons = Text()
     for why, names in unknown.items():
         reasons.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)

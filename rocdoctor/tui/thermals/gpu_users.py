@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.text import Text
 
 from rocdoctor.collect.gpus.gpu_users import GpuUser, GpuUsers
@@ -12,22 +14,44 @@ from rocdoctor.report.text import wrap
 from rocdoctor.tui.style import UNKNOWN
 from rocdoctor.tui.thermals.gpu_values import HEAD
 
-_MOST = 6
+MOST_USERS = 6
 _NO_NAME = "(its name cannot be seen from here)"
 
 
-def user_lines(users: GpuUsers | None, place: int | None, width: int, inside: bool = False) -> Text:
+# What lists them without us, as the steps of a report name it (judging/next_steps.py); of other GPUs this screen does.
+_LISTS = {"amd": "rocm-smi --showpids", "nvidia": "nvidia-smi"}
+_OURS = "rocdoctor (key 4)"
+
+
+def unrecorded(vendors: Iterable[str]) -> str:
+    """How to find out which process holds a GPU where a recording does not say it."""
+    commands = " or ".join(dict.fromkeys(_LISTS.get(one, _OURS) for one in vendors))
+    return f"not recorded; on that machine {commands} shows it"
+
+
+def user_lines(
+    users: GpuUsers | None,
+    place: int | None,
+    width: int,
+    inside: bool = False,
+    vendor: str = "",
+    most: int = MOST_USERS,
+) -> Text:
     """Who holds the GPU at that place of ``users``, who holds most first; empty where nobody has asked.
 
     ``inside`` a container: drivers number the processes of the host, and those outside cannot be looked into.
+    ``vendor``: of a GPU of a recording, which did not ask who holds it.
     """
     text = Text()
     if users is None or place is None:
         return text
     each = users.by_gpu.get(place, ())
-    said = [_words(one, inside) for one in each[:_MOST]]
-    if len(each) > _MOST:
-        said.append(f"and {len(each) - _MOST} more processes")
+    if vendor and users.why and not each:
+        _labelled(text, "held by", f"unknown: {unrecorded([vendor])}", width, UNKNOWN)
+        return text
+    said = [_words(one, inside) for one in each[:most]]
+    if len(each) > most:
+        said.append(f"and {len(each) - most} more processes")
     others = f"{users.hidden} processes of other users could not be read" if users.hidden else ""
     unseen = users.why or ("" if each else users.untold.get(place, "")) or others
     if inside and not unseen:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
+from rocdoctor.judging.subjects import number_ranges
+from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.style import WRONG
+from rocdoctor.tui.style import UNKNOWN, WRONG
+from rocdoctor.tui.thermals.gpu_users import unrecorded
 from rocdoctor.tui.thermals.live_values import Sample
 from rocdoctor.tui.thermals.order import Order
 
@@ -33,3 +36,10 @@ def state_line(
     if order != "number":
         text.append(f"; sorted by {order}")
     return text
+
+
+def no_values(gpus: Sequence[Gpu]) -> Text:
+    """Of a recording without any sensor: one sentence instead of a line for each GPU, and who would tell its users."""
+    listed = number_ranges(one.index for one in gpus)
+    text = Text(f"This evidence has no sensor values of gpu {listed}.")
+    return text.append(f"\nWhich process holds a GPU: {unrecorded(one.vendor for one in gpus)}.", style=UNKNOWN)

@@ -19,7 +19,6 @@ from rocdoctor.host.base import Host
 from rocdoctor.host.supervised.supervised_host import fresh
 from rocdoctor.insight.gpus.access import enclosure
 from rocdoctor.judging.gpu_standing import first_gpu
-from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
@@ -50,7 +49,7 @@ from rocdoctor.tui.thermals.live_values import (
     place,
     who,
 )
-from rocdoctor.tui.thermals.looking import state_line
+from rocdoctor.tui.thermals.looking import no_values, state_line
 from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
 from rocdoctor.tui.widgets.flow import FlowFrame
 from rocdoctor.tui.widgets.options import RowOptions
@@ -352,9 +351,8 @@ class ThermalsPage(Page):
         gpus.display = bool(rows) and not bare
         self._share()
         heads = header(width, sample is not None, scale) if rows else no_gpus(self.look.diagnosis)
-        if bare:  # one sentence instead of a line for each
-            listed = number_ranges(one.gpu.index for one in views)
-            heads = Text(f"This evidence has no sensor values of gpu {listed}.")
+        if bare:
+            heads = no_values([one.gpu for one in views])
         self.query_one("#heads", Painted).update(heads)
         cpu = self._cpu if sample is None else sample.cpu
         unasked = self._watch is not None and sample is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
 from rocdoctor.collect.gpus.gpu_users import GpuUser, GpuUsers
@@ -12,6 +13,8 @@ from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.thermals.gpu_users import judge_command, user_lines
+from rocdoctor.tui.thermals.looking import no_values
+from tests.kit import amd_gpu, nvidia_gpu
 from tests.tui.kit import driven, fixture_host, shown, until
 from tests.tui.thermals.live_kit import LiveFixture
 
@@ -104,10 +107,43 @@ def test_recorded_evidence_says_who_held_the_gpu_or_that_it_does_not_know() -> N
         await pilot.press("4")
         await until(pilot, lambda: "process 4121 python3: has it open, running for 2 h" in shown(app))
         app.open(fixture_host("rx7900xtx-2gpu"))
-        await until(pilot, lambda: re.search("unknown: .*which processes use it", shown(app)))
+        await until(pilot, lambda: "not recorded" in shown(app))
         assert "4121" not in shown(app)
 
     driven(told, look, (100, 50))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("faulty/mi300x-8gpu-tired", "rocm-smi --showpids"),
+        ("a10g-8gpu-cloud", "nvidia-smi"),
+        ("arc-b580", "rocdoctor (key 4)"),
+    ],
+)
+def test_a_recording_says_which_command_shows_the_process(name: str, command: str, size: tuple[int, int]) -> None:
+    """Without scrolling, also with eight GPUs on a small terminal."""
+    way = f"not recorded; on that machine {command} shows it"
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("4")
+        await until(pilot, lambda: way in " ".join(re.sub("[\u2581-\u2588]", "", shown(app)).split()))  # a scrollbar
+
+    driven(fixture_host(name), look, size)
+
+
+def test_a_recording_without_sensors_says_it_too() -> None:
+    gpus = [amd_gpu(0), amd_gpu(1), nvidia_gpu(2)]
+    text = no_values(gpus).plain
+    assert "no sensor values of gpu 0-2" in text
+    assert "on that machine rocm-smi --showpids or nvidia-smi shows it" in text
+
+
+def test_many_processes_leave_room_for_the_values_of_a_small_terminal() -> None:
+    users = GpuUsers({0: tuple(GpuUser(pid, "python3") for pid in range(1, 9))})
+    text = user_lines(users, 0, 80, most=2).plain
+    assert "process 2 python3" in text and "process 3" not in text and "and 6 more processes" in text
 
 
 def test_the_gpu_at_fault_is_the_one_that_is_selected_first() -> None:
