@@ -43,6 +43,7 @@ class RecommendPage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "plan", "Plan", tooltip="make the plan; from the plan on to its files"),
         Binding("f", "files", "Files", tooltip="the files of the plan"),
+        Binding("m", "estimate", "Memory", tooltip="the plan's memory by part, its speed, and why"),
         Binding("w", "write", "Write", tooltip="write the files; asks for a folder"),
         Binding("c", "copy", "Copy", tooltip="copy the command line that gives the same"),
         Binding("slash", "search", "Search", show=False, tooltip="search the models"),
@@ -285,6 +286,19 @@ class RecommendPage(Page):
         await self._files.build()
         self._go("files")
         self._files.make()
+
+    def action_estimate(self) -> None:
+        """What is behind the figures of the plan, to read over it."""
+        if self._answer is None or self._answer.plan is None:
+            self.notify("there is no plan yet whose memory could be shown")
+            return
+        from rocdoctor.tui.recommend.plan_estimate import COLUMNS, estimate_text
+        from rocdoctor.tui.widgets.reader import Reader
+
+        source = self._source()
+        line = command(self._of, source) if source != "" else ""
+        text = estimate_text(self._answer.plan, line, min(COLUMNS, self.app.size.width * 98 // 100 - 6))
+        self.app.push_screen(Reader("estimate", text))
 
     def action_write(self) -> None:
         """Ask for a folder, and write."""

@@ -29,6 +29,7 @@ from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form
 from rocdoctor.tui.recommend.screen import RecommendPage
 from rocdoctor.tui.widgets.ask import Ask, Confirm
+from rocdoctor.tui.widgets.reader import Reader
 from rocdoctor.tui.widgets.rows import Rows
 from tests.kit import ROOT
 from tests.tui.kit import NARROW, SIZES, WIDE, driven, fixture_host, same_picture, seen, shown, until
@@ -84,6 +85,47 @@ def test_the_plan_screen_looks_as_it_should(
         await picture("files")
 
     driven(fixture_host("mi300x-8gpu"), look, size)
+
+
+@pytest.mark.parametrize("size", [(60, 20), *SIZES])
+def test_m_shows_the_estimate_behind_the_plan_as_the_command_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], size: tuple[int, int]
+) -> None:
+    fixture = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
+
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        page = await _open(app, pilot)
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, Reader))
+        text = app.screen._text  # type: ignore[attr-defined]
+        assert "Memory of one GPU" in shown(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+        return str(text)
+
+    text = driven(fixture_host("rx7900xtx-2gpu"), read, size)
+    first, second = text.rstrip().splitlines()[-2:]
+    words, place = first.strip().replace("rx7900xtx-2gpu.capture", fixture).split(" > ")
+    assert (place, second.strip()) == ("plan.json", "rocdoctor estimate plan.json")
+    assert run(shlex.split(words)[1:]) == 0
+    (tmp_path / "plan.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert run(["estimate", str(tmp_path / "plan.json")]) == 0
+    printed = capsys.readouterr().out
+    assert " ".join(printed.split()) in " ".join(text.split())
+    assert "GiB" in printed
+
+
+def test_without_a_plan_m_says_so() -> None:
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        told: list[str] = []
+        page.notify = lambda words, **_: told.append(words)  # type: ignore[method-assign,assignment]
+        page._answer = None
+        await pilot.press("m")
+        await until(pilot, lambda: told == ["there is no plan yet whose memory could be shown"])
+        assert app.screen is page
+
+    driven(fixture_host("rx7900xtx-2gpu"), read)
 
 
 def test_from_the_form_to_written_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
