@@ -109,7 +109,7 @@ class AreaBar(Static):
     def draw(self) -> None:
         """Names as long as the width allows."""
         text, self._ends = self.fitted(self.app.size.width)
-        self.update(text)
+        self.update(text, layout=False)  # one line, whatever it says
 
     def fitted(self, width: int) -> tuple[Text, list[tuple[int, str]]]:
         """The bar in so many cells, and where each screen ends in it; no name is cut."""

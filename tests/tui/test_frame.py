@@ -116,7 +116,7 @@ def test_the_overview_says_do_first_once_offers_to_copy_what_is_there_and_contin
         ("recorded-cpu-vm", "do next", False),
         ("h100-8gpu", "in short", False),
         ("faulty/rx7900xtx-2gpu-old-guide", "what is wrong", True),
-        ("faulty/mi300x-8gpu-tired", "what is wrong", False),
+        ("faulty/mi300x-8gpu-tired", "what is wrong", True),
     )
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:

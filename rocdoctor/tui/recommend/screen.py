@@ -240,8 +240,15 @@ class RecommendPage(Page):
         words = f"{answer.needed[1].option} {answer.needed[1].value}" if change is not None else ""
         unfit = [one.counted for one in self._unfit(answer)]
         self.query_one("#plan", FlowText).set(lambda width: plan_text(answer, width, line, words, unfit))
-        self.query_one("#plan-box").scroll_home(animate=False)
+        self._room_for_plan()
         self._tell_state()
+
+    def _room_for_plan(self) -> None:
+        """From its top; a scrollbar that it needs is there in the first layout, and not in another one after it."""
+        box, plan = self.query_one("#plan-box", VerticalScroll), self.query_one("#plan", FlowText)
+        if box.size and len(str(plan.content).splitlines()) > box.size.height:
+            box.show_vertical_scrollbar = box.vertical_scrollbar.display = True
+        box.scroll_home(animate=False)
 
     def _unfit(self, answer: Recommendation) -> tuple[Unfit, ...]:
         """What findings say against GPUs of this machine that the plan uses."""

@@ -119,7 +119,7 @@ def test_without_a_plan_m_says_so() -> None:
     async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot)
         told: list[str] = []
-        page.notify = lambda words, **_: told.append(words)  # type: ignore[method-assign,assignment]
+        page.notify = lambda words, **_: told.append(words)  # type: ignore[method-assign]
         page._answer = None
         await pilot.press("m")
         await until(pilot, lambda: told == ["there is no plan yet whose memory could be shown"])
