@@ -1,4 +1,4 @@
-"""Something of ROCm fails on a GPU that AMD says ROCm does not support, or no longer.
+"""Something in ROCm fails on a GPU that, as AMD says, ROCm does not support or no longer supports.
 
 Why
   AMD supports a GPU for some releases of ROCm. Polaris, Fiji and Tonga (gfx8) are out since ROCm 4.0, Hawaii (gfx7)
@@ -6,7 +6,7 @@ Why
   many of them, with rebuilt libraries or a variable, so this is a cause only where something fails.
 
 Fix
-  Use a program with a Vulkan backend, OpenCL of Mesa (rusticl), the last release that knew the GPU, or another GPU.
+  Use a program with a Vulkan backend, Mesa's OpenCL (rusticl), the last release that knew the GPU, or another GPU.
 
 References
   https://github.com/ROCm/legacy-rocm-build/issues/1695
@@ -79,7 +79,7 @@ def gpu_left_by_rocm(machine: Machine) -> Outcome:
             *([cite(release)] if release else []),
         ),
         fix=Fix(
-            "Use a program with a Vulkan backend, OpenCL of Mesa (rusticl) or the CPU, or another GPU; for an older "
+            "Use a program with a Vulkan backend, Mesa's OpenCL (rusticl) or the CPU, or another GPU; for an older "
             "card also the last release of ROCm that knew it, or unofficial builds for this target",
             command="rocminfo | grep gfx; cat /opt/rocm/.info/version",
             safety="manual",

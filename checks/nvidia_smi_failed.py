@@ -134,7 +134,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         return "container-device-access", message, container
     if failure.kind == "blocked":
         fix = Fix(
-            "Look at who can open the devices nodes, and whether the job scheduler granted this job a GPU",
+            "Check who can open the device nodes, and whether the job scheduler granted this job a GPU",
             command="ls -l /dev/nvidia*",
             safety="safe",
             verify="nvidia-smi",
