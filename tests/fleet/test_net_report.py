@@ -45,7 +45,7 @@ def test_what_to_do_first_stands_first() -> None:
         "Not reached by",
         "the usual rate; ",
         "ethtool eth0; ip -s link show eth0",
-        "No report: did not come",
+        "No report: did not finish in time",
     ):
         assert any(words in line for line in shown), words
     assert tells(_sick())
