@@ -5,7 +5,7 @@ Why
   forbid that: each packet goes up to the root, where the IOMMU may check it, and down again. Copies are slower, load
   the one link that the GPUs share, and have been reported to hang when address translation is on. GPUs that are
   joined by XGMI or NVLink do not depend on it, but copies between a GPU and a network card behind the same switch do.
-  Virtualisation needs ACS to keep guests apart: in a host that gives GPUs to guests it is right.
+  Virtualisation needs ACS to keep guests apart: on a host that gives GPUs to guests, leave it on.
 
 Fix
   On bare metal without guests, switch ACS off in the firmware setup or with the kernel parameter

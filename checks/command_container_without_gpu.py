@@ -2,9 +2,9 @@
 
 Why
   A container has no GPU unless its command gives it one. For AMD these are the nodes /dev/kfd and /dev/dri, and the
-  groups that own them; `--gpus` of docker asks NVIDIA's toolkit and does nothing for AMD GPUs. For NVIDIA it is
-  `--gpus`, the runtime or a CDI device. In Apptainer it is `--rocm` or `--nv`, in Kubernetes a resource in the limits
-  of the container.
+  groups that own them; docker's `--gpus` calls NVIDIA's toolkit and does nothing for AMD GPUs. For NVIDIA it is
+  `--gpus`, the runtime or a CDI device. In Apptainer it is `--rocm` or `--nv`, in Kubernetes a resource in the
+  container's limits.
 
 Fix
   Start the container again with the options that the finding names. Group names are those of the image, so give the

@@ -1,4 +1,4 @@
-"""torch was installed by a command that installs a build for another kind of GPU.
+"""The command that installed torch selects a build for another kind of GPU.
 
 Why
   PyPI and conda's pytorch channel carry torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes

@@ -2,9 +2,9 @@
 
 Why
   Switches such as AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING and CUDA_LAUNCH_BLOCKING make the program wait after every
-  kernel, so nothing overlaps; others log every call or check every collective. Results stay right, only the
-  speed suffers. They are set to find a crash and then forgotten in a profile, an image or a script. If a text
-  shows the failure that they were set for, they are reported as info.
+  kernel, so nothing overlaps; others log every call or check every collective. Results stay correct; only the speed
+  suffers. They are set to find a crash and then forgotten in a profile, an image or a script. If a text shows the
+  failure that they were set for, they are reported as info.
 
 Fix
   Unset them, and set such a switch only in the one command that needs it.

@@ -145,7 +145,7 @@ def _reason(group: str | None) -> str:
     if group is None:
         return "the user is not in the group that owns it (usually the render group)"
     if group in OVERFLOW:
-        return f"the render group that owns it is not mapped into here (it shows as {group})"
+        return f"the render group that owns it is not mapped into the container (it shows as {group})"
     if group in ("root", "0"):
         return "it belongs to root only, not to the render group"
     return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns it"
@@ -234,25 +234,24 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
     verify = "rocminfo"
     if kind == "lxc":
         return Fix(
-            "On the host give the nodes to the render group of the container: GID is its number inside (getent group "
-            "render), ID the container's on Proxmox, and every render node has its own -devN; with Incus or LXD it is "
-            "the option gid of each node's unix-char device. Then restart the container",
+            "On the host, give the nodes to the render group of the container. GID is the number of that group inside "
+            "(getent group render). On Proxmox, ID is the container's number, and every render node needs its own "
+            "-devN; with Incus or LXD, set the option gid of each node's unix-char device. Then restart the container",
             command=_LXC,
             safety="safe",
             verify=verify,
         )
     if kind == "systemd-nspawn":
         return Fix(
-            "Map the number of the host's render group into the container, or give the nodes to a group of it "
-            "(gid= "
-            "of the container's device entry)",
+            "Map the number of the host's render group into the container, or give the nodes to one of its groups "
+            "(gid= of the container's device entry)",
             verify=verify,
         )
     if is_rootless(machine):
         return Fix(
-            "Your groups on the host are not mapped into this rootless container: on the host join its render group "
-            "(sudo usermod -a -G render NAME) and log in again, then start the container with the groups kept (podman "
-            "with crun; with docker use the daemon of root or map the group by userns)",
+            "Your groups on the host are not mapped into this rootless container. On the host, join the render group "
+            "(sudo usermod -a -G render NAME), log in again, and start the container so that it keeps your groups "
+            "(podman with crun; with docker use the root daemon, or map the group with userns)",
             command=shell("podman run {devices} --group-add keep-groups ...", devices=devices),
             safety="safe",
             verify=verify,

@@ -57,7 +57,7 @@ def driver_module_blacklisted(machine: Machine) -> Outcome:
         found.append(
             finding(
                 severity if sure else capped(severity, "warning"),
-                f"{place[0].upper()}{place[1:]} holds {said}, and {what}.",
+                f"{place[0].upper()}{place[1:]} has {said}, and {what}.",
                 evidence=(evidence,),
                 fix=Fix(
                     f"Remove {said} from "

@@ -1,12 +1,12 @@
-"""Something of ROCm fails on a GPU that AMD says ROCm does not support, or no longer.
+"""Something in ROCm fails on a GPU that ROCm does not support, or no longer supports.
 
 Why
-  AMD supports a GPU for some releases of ROCm. Polaris, Fiji and Tonga (gfx8) are out since ROCm 4.0, Hawaii (gfx7)
-  too, and the Vega graphics of Ryzen 2000 to 5000 processors (gfx902, gfx90c) were never in. Parts of ROCm still run on
-  many of them, with rebuilt libraries or a variable, so this is a cause only where something fails.
+  AMD supports a GPU only in some ROCm releases. ROCm 4.0 dropped Polaris, Fiji and Tonga (gfx8) and Hawaii (gfx7), and
+  the Vega graphics of Ryzen 2000 to 5000 processors (gfx902, gfx90c) were never supported. Parts of ROCm still run on
+  many of them, with rebuilt libraries or a variable, so this is reported only if something fails.
 
 Fix
-  Use a program with a Vulkan backend, OpenCL of Mesa (rusticl), the last release that knew the GPU, or another GPU.
+  Use a program with a Vulkan backend, Mesa's OpenCL (rusticl), the last release that supported the GPU, or another GPU.
 
 References
   https://github.com/ROCm/legacy-rocm-build/issues/1695
@@ -46,7 +46,7 @@ def when_a_text_tells_of_rocm(machine: Machine) -> Subjects[None]:
     """The machine, when pasted text speaks of ROCm on it and of trouble."""
     if said(machine, _ROCM) and _trouble(machine) and not said(machine, *_NOT_HERE):
         return [Selected(MACHINE, None)]
-    return NotApplicable("no trouble of ROCm is told in this evidence")
+    return NotApplicable("the evidence mentions no trouble with ROCm")
 
 
 def _trouble(machine: Machine) -> tuple[Message, ...]:
@@ -67,20 +67,20 @@ def gpu_left_by_rocm(machine: Machine) -> Outcome:
     here = release.value if release is not None else ""
     name = gpu.name.value if isinstance(gpu.name, Known) else "This GPU"
     words = (
-        f"{name} ({gpu.gfx.value}) is the graphics of a processor (APU), which no release of ROCm supports"
+        f"{name} ({gpu.gfx.value}) is the graphics of a processor (APU), which no ROCm release supports"
         if since == "0"
         else f"AMD dropped {name} ({gpu.gfx.value}) with ROCm {since}, and this is ROCm {here}"
     )
     return warning(
-        f"{words}: some of ROCm may still run on it, but that something fails has to be expected.",
+        f"{words}: some of ROCm may still run on it, but failures are to be expected.",
         evidence=(
             *shown(_trouble(machine))[:1],
             cite(gpu.gfx, gpu.gfx.value),
             *([cite(release)] if release else []),
         ),
         fix=Fix(
-            "Use a program with a Vulkan backend, OpenCL of Mesa (rusticl) or the CPU, or another GPU; for an older "
-            "card also the last release of ROCm that knew it, or unofficial builds for this target",
+            "Use a program with a Vulkan backend, Mesa's OpenCL (rusticl) or the CPU, or another GPU; for an older "
+            "card also the last ROCm release that supported it, or unofficial builds for this target",
             command="rocminfo | grep gfx; cat /opt/rocm/.info/version",
             safety="manual",
         ),

@@ -72,7 +72,7 @@ def gpu_page_fault(machine: Machine) -> Outcome:
         else:
             found.append(
                 info(
-                    f"{words}; usually faults of a program.",
+                    f"{words}; usually the fault of a program.",
                     evidence=evidence,
                     subject=device,
                     fix=Fix(

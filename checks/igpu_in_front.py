@@ -86,7 +86,7 @@ def _in_front(machine: Machine, gpus: list[Gpu], integrated: list[Gpu], discrete
     no_code = f", for which this torch has no code ({name})" if uncovered else f" ({name})" if name else ""
     return finding(
         "warning" if isinstance(torch.hip, Known) else "info",
-        f"HIP device 0 is the integrated GPU{no_code}, in front of the discrete card, and no variable hides it.",
+        f"HIP device 0 is the integrated GPU{no_code}: it comes before the discrete card, and no variable hides it.",
         evidence=(cite(front.pci_id), cite(front.kfd_node), cite(discrete[0].kfd_node)),
         fix=Fix(
             "Hide the integrated GPU (iGPU) from the job, or switch it off in the BIOS",

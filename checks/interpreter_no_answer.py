@@ -1,16 +1,16 @@
 """The Python interpreter under test gave no answer.
 
 Why
-  rocdoctor starts the interpreter of the job with a small program that lists its packages and, where there is a GPU,
-  imports torch. One that does not get as far as that program hangs at its start: on a disk or network share that does
-  not answer, in a sitecustomize or .pth file, or in a wrapper script. One that stays in `import torch` or in a question
-  to the GPU may wait for a driver that no longer answers; it may also only be slow, as on a loaded machine. The finding
-  names the step.
+  rocdoctor starts the job's interpreter with a small program that lists its packages and, if there is a GPU, imports
+  torch. An interpreter that does not reach that program hangs when it starts: on a disk or network share that does not
+  answer, in a sitecustomize or .pth file, or in a wrapper script. One that stays in `import torch` or in a query to the
+  GPU may wait for a driver that no longer answers; it may also just be slow, as on a loaded machine. The finding names
+  the step.
 
 Fix
   Run the interpreter by hand. If it hangs before it does anything, start it with -X importtime or -v, and with -I
-  and -S, which leave out the environment's variables and .pth files. Where `import torch` hangs, look at the kernel log
-  for resets of a GPU. If it is only slow, give it more time with --timeout.
+  and -S, which leave out the environment's variables and .pth files. If `import torch` hangs, look in the kernel log
+  for GPU resets. If it is only slow, give it more time with --timeout.
   Use --python to name another interpreter.
 
 References

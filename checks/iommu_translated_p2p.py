@@ -1,10 +1,10 @@
 """The IOMMU translates addresses on a bare-metal machine with several AMD GPUs.
 
 Why
-  With translation on, every access from a GPU to the memory of another GPU, a network card or the host goes through
-  the IOMMU. RCCL warns of hangs and instability when it starts on such a machine, and peer-to-peer copies and RDMA are
-  slower or refused. In pass-through mode (`iommu=pt`) devices of the host use physical addresses, while guests are
-  still kept apart. In a virtual machine the hypervisor decides, and one GPU alone does not need it.
+  With translation on, every access from a GPU to the memory of another GPU, a network card or the host goes through the
+  IOMMU. RCCL warns about hangs and instability when it starts on such a machine, and peer-to-peer copies and RDMA are
+  slower or refused. In pass-through mode (`iommu=pt`) the host's devices use physical addresses, while guests are still
+  kept apart. In a virtual machine the hypervisor decides, and a single GPU does not need it.
 
 Fix
   Add `iommu=pt` to the kernel command line (GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub or

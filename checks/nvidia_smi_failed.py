@@ -1,8 +1,8 @@
 """nvidia-smi does not work, although this machine has an NVIDIA GPU.
 
 Why
-  nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one usually stops the other. Its words
-  say what is wrong:
+  nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one usually stops the other. The
+  message says what is wrong:
   - "couldn't communicate with the NVIDIA driver": the kernel module is not loaded, often after a kernel update
   - "No devices were found": no GPU could be started, or this job or container was given none
   - "GPU is lost", "Unable to determine the device handle": a GPU no longer answers on the bus
@@ -11,8 +11,8 @@ Why
 
 Fix
   Module not loaded: `dkms status`, install the headers of the running kernel, rebuild, `sudo modprobe nvidia`.
-  GPU lost: power the machine off and on, look at power cables, slot and temperature, and at the Xid lines of the kernel
-  log. In a container: start it with the GPUs of the host (`--gpus all`, or the CDI device).
+  GPU lost: power the machine off and on, check power cables, slot and temperature, and the Xid lines in the kernel
+  log. In a container: start it with the host's GPUs (`--gpus all`, or the CDI device).
 
 References
   https://docs.nvidia.com/deploy/nvidia-smi/index.html (Return Value)
@@ -134,7 +134,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         return "container-device-access", message, container
     if failure.kind == "blocked":
         fix = Fix(
-            "Look at who can open the devices nodes, and whether the job scheduler granted this job a GPU",
+            "Check who can open the device nodes, and whether the job scheduler granted this job a GPU",
             command="ls -l /dev/nvidia*",
             safety="safe",
             verify="nvidia-smi",

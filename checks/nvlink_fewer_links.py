@@ -6,7 +6,7 @@ Why
   a table; cards with a PCIe connector may differ by the bridges that somebody plugged in.
 
 Fix
-  Check which links are down (`nvidia-smi nvlink --status`), at their error counters (`nvidia-smi nvlink -e`) and at
+  Check which links are down (`nvidia-smi nvlink --status`), their error counters (`nvidia-smi nvlink -e`) and
   Xid 74 in the kernel log. Reset the GPU or reboot; reseat the bridge where there is one.
 
 References

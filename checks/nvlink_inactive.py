@@ -2,15 +2,15 @@
 
 Why
   On SXM boards every GPU is wired to the others by NVLink. A GPU whose links are all inactive exchanges data over PCIe
-  and host memory only, so collectives of the whole machine run at that pace (or fail where they need NVLink). One GPU
-  alone points to that GPU, its seating or its switch; all GPUs together point to the fabric manager service, to a
-  driver option or to a hypervisor that does not pass NVLink on. Cards with a PCIe connector have NVLink only with a
+  and host memory only, so collectives of the whole machine run at that pace (or fail if they need NVLink). If
+  only one GPU is affected, suspect that GPU, its seating or its switch; if all are, suspect the fabric manager service,
+  a driver option or a hypervisor that does not pass NVLink through. Cards with a PCIe connector have NVLink only with a
   bridge between two of them, and A100 boards turn the links off for a GPU in MIG mode: both are healthy.
 
 Fix
-  `nvidia-smi nvlink --status` and the Xid 74 and SXid lines of the kernel log. Then reset the GPU or reboot; on boards
-  with NVSwitch check `systemctl status nvidia-fabricmanager` first. If the same GPU stays without links, the vendor is
-  next.
+  Look at `nvidia-smi nvlink --status` and at Xid 74 and SXid lines in the kernel log. Then reset the GPU or reboot; on
+  boards with NVSwitch check `systemctl status nvidia-fabricmanager` first. If the same GPU still has no links, ask the
+  vendor.
 
 References
   https://docs.nvidia.com/deploy/nvidia-smi/index.html (nvlink)

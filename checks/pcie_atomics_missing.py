@@ -7,9 +7,9 @@ Why
   although the display works. Cards whose firmware can do without atomics are accepted from a certain firmware on.
 
 Fix
-  Move the card to a slot that is wired to the processor, without riser or adapter. If the line of the kernel shows two
-  numbers (`730<830`), the firmware of the card is older than the first one that works without atomics: update the
-  package linux-firmware, rebuild the initramfs and reboot. A platform without atomics cannot be fixed in software.
+  Move the card to a slot that is wired to the processor, without riser or adapter. If the kernel's line shows two
+  numbers (`730<830`), the card's firmware is older than the first one that works without atomics: update the package
+  linux-firmware, rebuild the initramfs and reboot. A platform without atomics cannot be fixed in software.
 
 References
   Linux: drivers/gpu/drm/amd/amdkfd/kfd_device.c, kgd2kfd_device_init

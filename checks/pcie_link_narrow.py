@@ -6,7 +6,7 @@ Why
   contacts, a riser or mining adapter, a slot with few lanes, lanes shared with another slot or an M.2 drive.
 
   The link of the slot is what counts. AMD cards since Vega and Intel cards have a PCIe switch on board: the GPU
-  itself then shows a link inside the card, and the bridges above it are looked at instead. Cards built for x8 or x4,
+  itself then shows a link inside the card, so the bridges above it are checked instead. Cards built for x8 or x4,
   laptops and Thunderbolt enclosures are not faulty.
 
 Fix

@@ -61,8 +61,8 @@ def ppfeaturemask_overdrive(machine: Machine) -> Outcome:
     if mask & _OVERDRIVE and isinstance(taint, Known) and taint.value & _TAINT_OUT_OF_SPEC:
         found.append(
             info(
-                f"The power-feature mask {mask:#x} (ppfeaturemask) opens clock and voltage control (overdrive), and "
-                "the kernel marks itself for it.",
+                f"The power-feature mask {mask:#x} (ppfeaturemask) enables clock and voltage control (overdrive), "
+                "which taints the kernel.",
                 evidence=[evidence, cite(taint, f"taint {taint.value}")],
                 fix=fix,
                 about=About("amdgpu", "ppfeaturemask"),

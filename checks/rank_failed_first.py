@@ -156,7 +156,7 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
             "sudo dmesg -T | grep -iE 'oom|killed process'",
         ),
         7: (
-            "Check how full /dev/shm is on that machine, then for hardware errors in its kernel log",
+            "Check how full /dev/shm is on that machine, then look for hardware errors in its kernel log",
             "df -h /dev/shm; sudo dmesg -T | tail -50",
         ),
     }

@@ -54,7 +54,7 @@ def ras_correctable(machine: Machine, gpu: Gpu) -> Outcome:
             confidence="likely",
             cause=_CAUSE,
         )
-    return info(f"Corrected hardware errors (ECC/RAS): {words}. Results stay right.", evidence=evidence, fix=_FIX)
+    return info(f"Corrected hardware errors (ECC/RAS): {words}. Results are not affected.", evidence=evidence, fix=_FIX)
 
 
 def _neighbours(machine: Machine, gpu: Gpu, name: str) -> list[int]:

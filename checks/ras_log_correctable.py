@@ -42,7 +42,7 @@ def ras_log_correctable(machine: Machine) -> Outcome:
                 )
             )
         else:
-            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=device, fix=_FIX))
+            found.append(info(f"{words}. Results are not affected.", evidence=evidence, subject=device, fix=_FIX))
     return found
 
 

@@ -1,4 +1,4 @@
-"""An RDMA adapter could not deliver packets to the peer, or is a different kind than the peer's.
+"""An RDMA adapter could not deliver packets to the peer, or is of a different kind than the peer's.
 
 Why
   "Got completion from peer ... with error 12" is the adapter's own time-out: no answer came from the peer (status 12

@@ -1,4 +1,4 @@
-"""A GPU computes, copies or communicates far slower than the GPUs like it, or than sound machines do.
+"""A GPU computes, copies or communicates far slower than identical GPUs, or than healthy machines do.
 
 Why
   One slow GPU slows a whole training job: at each step the others wait for it. The measured figures of the smoke

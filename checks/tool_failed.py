@@ -2,9 +2,9 @@
 
 Why
   rocdoctor asks the vendor's tools after the kernel's own files, so most facts are there without them. A tool that
-  hangs until its deadline often waits for a driver that no longer answers; one that fails may be a different release
-  than the driver, or not allowed to open the device. A tool that only gave no answer in time is not a finding, unless
-  several hang or the kernel log shows a stuck driver: on a busy machine tools are slow.
+  hangs until its deadline often waits for a driver that no longer answers; one that fails may be from a different
+  release than the driver, or not be allowed to open the device. A tool that only gave no answer in time is not a
+  finding, unless several hang or the kernel log shows a stuck driver: on a busy machine tools are slow.
 
 Fix
   Run the command by hand and read what it says. If it hangs, look at the kernel log for resets of the GPU before

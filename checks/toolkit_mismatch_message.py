@@ -1,4 +1,4 @@
-"""Compiling an extension failed because the CUDA or ROCm toolkit is missing or a different version than torch's.
+"""Compiling an extension failed because the CUDA or ROCm toolkit is missing or has a different version than torch's.
 
 Why
   Wheels include the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or

@@ -1,7 +1,7 @@
 """rocdoctor does not judge GPUs of this vendor.
 
 Why
-  rocdoctor knows the compute stacks of AMD (ROCm) and NVIDIA (CUDA). A discrete GPU of Intel or from another vendor is
+  rocdoctor knows the compute stacks of AMD (ROCm) and NVIDIA (CUDA). A discrete GPU from Intel or another vendor is
   listed with its facts, but its driver, its compute runtime and its torch build are not judged. It is not missing and
   not broken.
 

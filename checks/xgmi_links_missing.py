@@ -38,7 +38,7 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, GpuLink, Machine
 
 _FIX = Fix(
-    "Power the machine off and on, check the bridges between the cards, and leave the named GPUs out until then",
+    "Power the machine off and on, check the bridges between the cards, and keep the named GPUs out of jobs until then",
     safety="manual",
     effective="reboot",
     verify="rocm-smi --showtopo",

@@ -12,7 +12,7 @@ VERDICT_WORDS = {
     "true-but": "True, but not for that",
 }
 BASIS_WORDS = {
-    "tested": "tried out",
+    "tested": "we ran it",
     "source-read": "read in the source",
     "derived": "follows from the code or by arithmetic",
     "general-knowledge": "general knowledge",

@@ -75,7 +75,7 @@ def test_a_kernel_that_amd_does_not_support_is_a_warning_where_torch_finds_nothi
 
     assert severities(judge(NAME, with_torch(1))) == ["info"]
     assert severities(judge(NAME, with_torch(0))) == ["warning"]
-    assert "asks for the HWE kernel 6.17.0-19 or later" in _message(with_torch(0))
+    assert "requires the HWE kernel 6.17.0-19 or later" in _message(with_torch(0))
     # what a target needs does not depend on the release of ROCm
     assert "6.18.4" in _message(_on("fedora 42", "6.15.9-201.fc42.x86_64", HALO, "7.2.0", packaged=""))
     assert "6.18.4" in _message(_on("fedora 42", "6.15.9-201.fc42.x86_64", HALO, "", packaged=""))

@@ -170,8 +170,10 @@ def advice() -> str:
         "`python -m tools.docs`.\n\n"
         f"`rocdoctor lint FILE...` reports places that follow one of these {len(table)} pieces of advice, under the "
         "name `advice-<id>`: `--skip advice-<id>` leaves one out, `--skip advice` all of them, and `rocdoctor explain "
-        "advice-<id>` prints its page. Where something decides that the file does not show, the finding is a possible "
-        "one of severity info.\n\nBasis: " + "; ".join(f"{name}: {BASIS_WORDS[name]}" for name in BASES) + ".\n"
+        "advice-<id>` prints its page. If the advice depends on something that the file does not show, the finding is "
+        "reported only as possible, with severity info.\n\nBasis: "
+        + "; ".join(f"{name}: {BASIS_WORDS[name]}" for name in BASES)
+        + ".\n"
     ]
     for verdict in VERDICTS:
         rows = sorted((one for one in table.values() if one.verdict == verdict), key=lambda one: one.id)

@@ -39,7 +39,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("-o", "--output", type=Named, metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
     add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")
     add("--with-figures", action="store_true", help="measure how fast this machine is too and record that")
-    add("--gzip", action="store_true", help="pack the file (done by itself above 5 MB)")
+    add("--gzip", action="store_true", help="compress the file (automatic above 5 MB)")
     add("--show", action="store_true", help="print what would be written and what was masked; write nothing")
 
 

@@ -46,7 +46,7 @@ def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
-    add("names", nargs="*", metavar="NAME", help="fixes of the findings of these checks (of all)")
+    add("names", nargs="*", metavar="NAME", help="only fixes for findings of these checks (all)")
     add("--apply", action="store_true", help="run the safe ones that a program can run, each after a question")
     add("--yes", action="store_true", help="apply without questions")
     add("--undo", type=Named, metavar="FOLDER", help="undo what an earlier --apply did (it printed the folder)")

@@ -85,7 +85,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("store", nargs="?", type=Named, metavar="STORE", help=told)
     told = (
         "run: nodes, e.g. gpu[01-40]; tick, ingest: folders of NODE.json, files with lines 'NODE: RECORD', or -; "
-        "why, forget: nodes; since: a time as of --at (a day before the last round); "
+        "why, forget: nodes; since: a time, written as for --at (a day before the last round); "
         "page, metrics, emit: what to write"
     )
     add("inputs", nargs="*", type=Named, metavar="INPUT", help=told)

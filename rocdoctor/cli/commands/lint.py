@@ -65,7 +65,7 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="FILE|DIR|-",
         help="scripts, Python, .env files, Dockerfiles, YAML, job files",
     )
-    add("--no-machine", action="store_true", help="judge the text alone, not against this machine")
+    add("--no-machine", action="store_true", help="judge only the text, not this machine")
 
 
 def run(options: Options) -> int:

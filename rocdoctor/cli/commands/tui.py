@@ -57,7 +57,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--theme", metavar="NAME", help=told)
     parser.epilog = (
         "Put your preferences into ~/.config/rocdoctor/config.toml (or $XDG_CONFIG_HOME/rocdoctor/config.toml): "
-        'theme = "nord", rate = 5, start = "thermals", and below [keys] further keys, as in again = "ctrl+r".'
+        'theme = "nord", rate = 5, start = "thermals", and under [keys] more keys, such as again = "ctrl+r".'
     )
 
 

@@ -81,7 +81,7 @@ def of_interpreter(function: Callable[_P, Outcome]) -> Callable[_P, Outcome]:
     def weighed(one: Finding) -> Finding:
         if one.severity != "error":
             return one
-        message = f"{one.message} It is the system's Python that was examined; --python names that of the job."
+        message = f"{one.message} The system's Python was examined; use --python to name the job's interpreter."
         return replace(one, severity="warning", message=message, confidence="likely")
 
     @wraps(function)

@@ -262,7 +262,7 @@ def _apu_kernel(found: Distribution, gfx: str, kernel: str, row: Any) -> DriverR
     newest = max((numbers(line) for _, line in lines), default=())
     names = [row["step"]] if row["step"] and kernel and not listed and numbers(kernel)[:2] <= newest else []
     floor = kernel_floor(gfx, found.id, found.version, kernel)
-    asked = f"AMD does not support {gfx} on Linux {kernel}: it asks for {floor}." if floor is not None else None
+    asked = f"AMD does not support {gfx} on Linux {kernel}: it requires {floor}." if floor is not None else None
     return DriverRoute(
         "newer-kernel" if names else "in-tree",
         "official",
@@ -335,7 +335,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     return DriverRoute(
         "dkms",
         "official" if risk is None else "works-unsupported",
-        f"The vendor's driver {release} is the one that its pages name for {gfx}.",
+        f"AMD's pages name driver {release} for {gfx}.",
         release,
         steps_of("install", names, values),
         steps_of("install", route["undo"], values),

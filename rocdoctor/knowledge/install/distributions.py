@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from rocdoctor.knowledge.install.steps import Words
+from rocdoctor.knowledge.install.vendor_lists import system_name
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts.system import OperatingSystem
@@ -39,8 +40,14 @@ class Distribution:
 
     @property
     def name(self) -> str:
-        """What the machine calls itself: ``linuxmint 22.1``."""
-        return f"{self.id} {self.version}".strip()
+        """The release as people write it: ``Linux Mint 22.1``."""
+        return f"{system_name(self.id)} {self.version}".strip()
+
+    @property
+    def base(self) -> str:
+        """The release of its row, which it may be built on, as people write it: ``Ubuntu 24.04``."""
+        name, _, release = self.key.partition(" ")
+        return f"{system_name(name)} {release}".strip()
 
     @property
     def release_unnamed(self) -> bool:

@@ -170,14 +170,12 @@ def nvidia_driver(
         if "repository" in row:
             why = f"{row['repository']} has the driver for {found.name}."
         if found.derived_from is not None:
-            why = f"{found.name} is built on {found.key}, whose archive has the driver."
+            why = f"{found.name} is built on {found.base}, whose archive has the driver."
         # That a branch has ended weighs more than what it can do.
         unsure = ""
         if not have and not server and row["branch"] and row["branch"] < table["blackwell"]["branch"]:
             least = table["blackwell"]["from"]
-            unsure = (
-                f"It serves no compute capability from {least} on, and that of this GPU is not known (see {_GPUS})."
-            )
+            unsure = f"It supports no GPU from {least} on, and the compute capability here is not known (see {_GPUS})."
         risk = " ".join(one for one in (unsure, ended, row.get("risk")) if one) or None
         return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged")
     row = vendors
@@ -190,11 +188,11 @@ def nvidia_driver(
     if not have and not server:  # servers have none that is so old
         return _undecided("the open module of NVIDIA's repository", table["proprietary_below"]["below"])
     whose = f"{row['repository']} has" if "repository" in row else "NVIDIA's own repository has"
-    why = f"{whose} drivers for {found.name if {'directories', 'repository'} & set(row) else found.key}."
-    why += f" In the archive: {ended}" if ended else ""
+    why = f"{whose} drivers for {found.name if {'directories', 'repository'} & set(row) else found.base}."
+    why += f" In the archive of the distribution: {ended}" if ended else ""
     risk = row.get("risk")
     if found.derived_from is not None and "directories" not in row:
-        risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}."
+        risk = f"NVIDIA does not name {found.name}: its packages are made for {found.base}."
     return _nvidia(found, row, why, kernel, secure_boot, risk, "packaged" if "repository" in row else "dkms", arch=arch)
 
 
@@ -214,7 +212,7 @@ def _of_vendor(rows: Iterable[Any], found: Distribution) -> Any:
     if row is None or "directories" not in row:
         return row
     folders = row["directories"]
-    folder = folders.get(found.name, folders.get(found.id))
+    folder = folders.get(f"{found.id} {found.version}", folders.get(found.id))
     return None if folder is None else {**row, "nvdir": folder}
 
 

@@ -37,8 +37,8 @@ def ended_branch(branch: int, today: str = "") -> str | None:
         return None
     end = f"ended in {ends[branch]}" if branch in ends else "is no longer on NVIDIA's list"
     kept = ", ".join(f"{one} until {ends[one]}" for one in listed if ends[one] >= now)
-    newer = "NVIDIA, whose own repository has newer ones"
-    return f"Branch {branch} {end} and gets no fixes from {newer}; maintained are {kept}."
+    newer = "NVIDIA's own repository has newer branches"
+    return f"Branch {branch} {end} and gets no more fixes; {newer}. Maintained: {kept}."
 
 
 def server_driver(found: Distribution, capability: str | None) -> tuple[Mapping[str, Any], tuple[str, ...]] | None:

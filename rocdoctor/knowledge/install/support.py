@@ -227,7 +227,7 @@ def _said(one: SupportGap, rocm: str, card: str) -> str:
     of = f"AMD's list for ROCm {rocm}"
     want = _either(one.want)
     if one.what == "card":
-        return f"{of} does not have {one.have}" + (f"; of its target it has {want}." if want else ".")
+        return f"{of} does not have {one.have}" + (f"; with this target it has {want}." if want else ".")
     if one.what == "distribution":
         where = _either([system_name(name) for name in one.want]) or "other systems"
         return f"{of} has {card} on {where}, not on {system_name(one.have)}."
@@ -235,17 +235,17 @@ def _said(one: SupportGap, rocm: str, card: str) -> str:
         name, _, version = one.have.partition(" ")
         return f"{of} has {card} on {system_name(name)} {want}, not on {version}."
     if one.what == "kernel" and one.refused:
-        return f"AMD asks for {want} with this GPU; {one.have} runs."
+        return f"AMD requires {want} for this GPU; {one.have} is running."
     if one.what == "kernel":
         return f"{of} has {card} with {want}, not with {one.have}."
     if one.what == "driver" and want == "dkms":
         return "AMD's lists name its packaged driver (amdgpu-dkms) for this card, not the kernel's own."
     if one.what == "driver":
-        return "AMD asks for the kernel's own driver with this APU, not for amdgpu-dkms."
+        return "AMD requires the kernel's own driver for this APU, not amdgpu-dkms."
     if one.what == "torch" and one.want:
-        return f"Of torch for this ROCm AMD's page names {want}, not {one.have}."
+        return f"For this ROCm AMD's page names torch {want}, not {one.have}."
     if one.what == "rocm":
-        return f"ROCm {one.have} lists neither the target of this GPU nor a relative of it."
+        return f"ROCm {one.have} lists neither the target of this GPU nor a related one."
     return f"torch {one.have} has no code for this GPU."
 
 

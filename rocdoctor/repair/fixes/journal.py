@@ -188,7 +188,7 @@ def opened(folder: Path, place: TargetMachine) -> Journal:
         raise Refused(f"{folder}: a symbolic link, which is not followed: name the folder that it leads to")
     try:
         if found := weaknesses(os.path.join(os.getcwd(), folder)) if privileged() else []:
-            raise Refused(f"{found[0]}, so the contents of {folder} is not trusted: it would be done as root")
+            raise Refused(f"{found[0]}, so the contents of {folder} are not trusted: this would be done as root")
         kept = Folder(folder)
         os.stat(_LIST, dir_fd=kept.descriptor, follow_symlinks=False)  # a folder without a list is none of ours
         _judge(folder, kept.descriptor, place.uid)

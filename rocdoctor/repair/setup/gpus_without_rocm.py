@@ -25,7 +25,7 @@ OF_COMPUTE = (
     "kernel-module-not-loaded",
     "wrong-backend-build",
 )
-_NOTE = "It changes nothing for training: no ROCm computes on this GPU."
+_NOTE = "It makes no difference to training: no ROCm release computes on this GPU."
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,8 @@ def firmware_said(situation: Situation) -> tuple[str, ...]:
     if answer is None or not answer.firmware or situation.caretaker:
         return ()
     return (
-        f"AMD's list for ROCm {answer.rocm} names firmware of the board for this card: {' or '.join(answer.firmware)}. "
-        "No package in these steps contains it, and the firmware that the board has is not judged.",
+        f"AMD's list for ROCm {answer.rocm} names this board firmware for the card: {' or '.join(answer.firmware)}. "
+        "No package in these steps contains it, and the firmware now on the board was not checked.",
     )
 
 

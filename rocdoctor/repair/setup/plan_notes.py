@@ -28,7 +28,7 @@ def remarks(situation: Situation) -> tuple[str, ...]:
     elif situation.wsl:
         found.append("This is WSL: the GPU uses the Windows driver, and no kernel driver is installed here.")
     if situation.in_job and not situation.enclosed:
-        found.append("This is a job of a scheduler: what needs root is for the administrator of the cluster.")
+        found.append("This is a scheduler job: steps that need root are for the cluster administrator.")
     if machine.gpus_gap is not None and not situation.wsl:
         found.append(f"{no_gpu_words(machine)}. No step covers them.")
     elif not machine.gpus and not machine.gpus_complete and not situation.wsl:
@@ -100,8 +100,8 @@ def _life(situation: Situation) -> list[str]:
         paid = install.longer_support(situation.machine.os)
         last += f" without {paid}" if paid else ""
         return [
-            f"{situation.os_words} has reached end of life: no updates since {last}. The steps still fit it; a newer "
-            "release has a different kernel, firmware and packages, so upgrade before you follow them if you can."
+            f"{situation.os_words} has reached end of life: no updates since {last}. The steps still apply, but a "
+            "newer release has a different kernel, firmware and packages: if you can, upgrade first."
         ]
     soon = len(last) == len(today) and (date.fromisoformat(last) - date.fromisoformat(today)).days <= _SOON_DAYS
     return [f"{situation.os_words} gets its last updates on {last}: upgrade to a newer release soon."] if soon else []

@@ -20,7 +20,7 @@ from rocdoctor.repair.setup.situation import Situation
 
 # One restart for all that needs one: after kernel, driver and key, before what looks at the driver.
 _RESTART_AFTER: Layer = "driver"
-_AGAIN = "Earlier steps change what this step looks at, so it is judged again after them."
+_AGAIN = "Earlier steps change what this step checks, so run it again after them."
 
 
 @cache

@@ -139,10 +139,10 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
         names = ", ".join(targets)
         return RequiredTorch(
             "cpu",
-            f"No wheel that the tables know has code for {names}, so torch computes on the CPU.",
+            f"No wheel in the tables has code for {names}, so torch computes on the CPU.",
             tuple(able),
             evidence=evidence,
-            notes=("A build of torch from source for that target is the only other way, and nobody supports it.",),
+            notes=("The only other way is to build torch from source for that target, which nobody supports.",),
         )
     return RequiredTorch(
         "rocm", f"torch needs code for {', '.join(targets)}.", tuple(able), tuple(targets), evidence=evidence

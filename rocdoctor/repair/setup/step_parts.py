@@ -17,7 +17,7 @@ from rocdoctor.repair.setup.situation import Situation
 VENDOR_PAGE = install.hosts()["amd_stable"].page
 # For containers whose host has the policy of Red Hat.
 SELINUX_NOTE = (
-    "Where SELinux forbids /dev/kfd, on the host: getsebool container_use_devices shows it, and sudo setsebool -P "
+    "If SELinux on the host forbids /dev/kfd (getsebool container_use_devices shows it), sudo setsebool -P "
     "container_use_devices on allows it."
 )
 _ENABLING = (("subscription-manager", "repos", "--enable"), ("dnf", "config-manager", "--set-enabled"))
@@ -105,7 +105,7 @@ def stay_enabled(actions: Iterable[Action]) -> tuple[str, ...]:
     """That EPEL and CodeReady Builder outlive the undo of a step that enabled them, and what takes EPEL away."""
     changed = changes_of(actions)
     if any(one.startswith("module ") for one in changed):
-        return ("The undo leaves the modules of SLES enabled: SUSEConnect -d disables one.",)
+        return ("The undo leaves the SLES modules enabled; SUSEConnect -d disables a module.",)
     if "epel-release" not in changed:
         return ()
     away = packages_action("dnf", "remove", "epel-release").command

@@ -132,7 +132,7 @@ def test_releases_that_can_stand_beside_each_other_stay_and_keep_their_keys() ->
     assert step_of(newer, "rocm").state == "done"
     older = step_of(chosen("xtx-ubuntu2404-rocm-goal", state={"rocm": "10.1.0"}, rocm="7.14"), "rocm")
     assert older.risk == "safe"
-    assert any(note.startswith("ROCm 10.1.0 stays alongside it, in /opt/rocm") for note in older.notes)
+    assert any(note.startswith("ROCm 10.1.0 stays installed in /opt/rocm") for note in older.notes)
     first = step_of(plan_in("xtx-ubuntu2404-rocm-goal"), "rocm")
 
     def written(step: Step) -> set[str]:

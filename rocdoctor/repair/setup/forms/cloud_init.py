@@ -98,7 +98,7 @@ def _starter(root: bool, files: Sequence[str]) -> str:
         who, run = [], f"bash {_SCRIPT}"
     else:
         who = [
-            "# The first account that is a person's: cloud-init makes it, who can use sudo.",
+            "# The first personal account: cloud-init creates it, and it can use sudo.",
             "user=$(getent passwd 1000 | cut -d: -f1)",
             '[ -n "$user" ] || { echo "no user with the number 1000: which user will train?" >&2; exit 1; }',
         ]

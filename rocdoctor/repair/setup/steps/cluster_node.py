@@ -113,7 +113,7 @@ def _network(situation: Situation) -> Step:
         shown = cite(machine.interfaces, ", ".join(f"{name} is up" for name in there))
         return Step("cluster-network", title, "done", why, (shown,), verify=verify, notes=_notes(situation))
     if not up:
-        why = "No network card that is up is in this evidence, so which interface joins the nodes is not known."
+        why = "The evidence shows no network card that is up, so which interface connects the nodes is not known."
         return Step("cluster-network", title, "unknown", why, verify=Verify(command="ip -br link"))
     evidence = tuple(quote(_source(nic), f"{nic.name} is {value_or(nic.state, '')}") for nic in up[:8])
     alike: dict[str, list[str]] = {}

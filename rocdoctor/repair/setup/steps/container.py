@@ -117,7 +117,7 @@ def _toolkit(situation: Situation) -> Step:
         return Step(_TOOLKIT, title, "unknown", why, verify=verify, notes=notes)
     found = situation.distribution
     route = install.toolkit_steps(found, "nvidia") if found is not None else Unknown("the tables have no such row")
-    why = "Containers get NVIDIA GPUs through the toolkit, and it is not installed."
+    why = "Containers get NVIDIA GPUs through NVIDIA's container toolkit, which is not installed."
     if isinstance(route, Unknown):
         return Step(
             _TOOLKIT,
@@ -161,8 +161,8 @@ def _toolkit_notes(situation: Situation) -> tuple[str, ...]:
         found.append("docker needs this once: nvidia-ctk runtime configure --runtime=docker, then restart docker.")
     if "podman" in engines or not engines:
         found.append(
-            "podman takes the GPUs by CDI. From toolkit 1.18 on a service writes that file; before, nvidia-ctk cdi "
-            "generate --output=/etc/cdi/nvidia.yaml does, again after each update of the driver."
+            "podman gets the GPUs through a CDI file. From toolkit 1.18 on, a service writes it. With an older "
+            "toolkit, run nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml now and after each driver update."
         )
     return tuple(found)
 
@@ -178,7 +178,7 @@ def _start(situation: Situation, vendor: str) -> Step:
         _RUN,
         "Start a container with the GPU",
         "todo",
-        f"The container is given {mapped}; {_SHOWS[vendor]} in it then lists them.",
+        f"This gives the container {mapped}; {_SHOWS[vendor]} inside it then lists them.",
         _numbers(situation, vendor)[1],
         tuple(Action(words=words) for words, _ in lines),
         risk="manual",
@@ -221,8 +221,8 @@ def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
     texts = [install.container_runtime(vendor, engine) for engine in engines]
     found = [one.text for one in texts if one is not None]
     found += [
-        "--ipc=host gives the container the machine's /dev/shm; --shm-size=8g gives it one of its own. Without "
-        "either it has 64 MB, on which data loaders and collectives fail."
+        "--ipc=host gives the container the machine's /dev/shm; --shm-size=8g gives it a separate one. Without "
+        "either it has 64 MB, which is too little for data loaders and collectives."
     ]
     if vendor == "amd":
         found += [
@@ -230,9 +230,9 @@ def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
         ]
         if "docker" in engines:
             found += [
-                "docker takes the number of the group that owns them (stat -c %g /dev/kfd): names are looked up in the "
-                "image, where the group is missing or has another number.",
-                "Rootless docker does not map the groups of the machine: use its daemon of root, or podman.",
+                "docker needs the number of the group that owns them (stat -c %g /dev/kfd): it looks up names in "
+                "the image, where the group is missing or has a different number.",
+                "Rootless docker does not map the host's groups: use docker's root daemon, or podman.",
             ]
         if situation.manager == "dnf":
             found.append(SELINUX_NOTE)

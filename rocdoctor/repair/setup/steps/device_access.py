@@ -85,7 +85,8 @@ def _ahead(situation: Situation, gone: Evidence) -> Step:
         why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
         member = (cite(groups, f"member of {wanted}"),) if isinstance(groups, Known) and wanted and not missing else ()
         return Step(_ID, _TITLE, "waiting", why, (gone, *member), verify=_VERIFY, needs=("driver",))
-    why = f"There is no /dev/kfd yet; udev gives it to the group render, and this user is not in {', '.join(missing)}."
+    outside = " and ".join(missing)
+    why = f"There is no /dev/kfd yet. It will belong to the render group, and this user is not in {outside}."
     return Step(
         _ID,
         _TITLE,
@@ -98,7 +99,7 @@ def _ahead(situation: Situation, gone: Evidence) -> Step:
         "new-login",
         _VERIFY,
         tuple(Action(words=("gpasswd", "-d", user, name), root=True) for name in missing),
-        notes=("It takes effect at the next login; a restart is one.",),
+        notes=("It takes effect at the next login, for example after a restart.",),
         sources=table.sources,
         table=table.table,
         kind=table.kind,

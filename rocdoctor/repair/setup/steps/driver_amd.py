@@ -115,7 +115,7 @@ def _driver(situation: Situation) -> Step:
 
 def _waits(found: Finding, step_id: str) -> Step:
     """What another step of the plan repairs."""
-    note = "It is loaded at the start after that is repaired."
+    note = "It loads at the next start once that is repaired."
     return Step(
         _ID,
         _TITLE,

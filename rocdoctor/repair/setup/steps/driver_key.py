@@ -26,8 +26,8 @@ LAYER: Layer = "driver"
 _ID = "secure-boot-key"
 _TITLE = "Enrol the key that signs the driver (Secure Boot)"
 _VERIFY = Verify("secure-boot-refuses-module")
-_PASSWORD = "mokutil asks for a password that is used once: choose one that can be typed on any keyboard layout."
-_OTHER_WAY = "The other way is to switch Secure Boot off in the firmware setup."
+_PASSWORD = "mokutil asks for a one-time password: choose one that you can type on any keyboard layout."
+_OTHER_WAY = "Alternatively, switch Secure Boot off in the firmware setup."
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -58,7 +58,7 @@ def _step(situation: Situation) -> Step | None:
         *(refused.evidence if refused is not None else ()),
         *([cite(secure, "Secure Boot is on")] if isinstance(secure, Known) else []),
     )
-    why = "Secure Boot is on: a driver that is built here is loaded only when its key is enrolled."
+    why = "Secure Boot is on: a driver built on this machine loads only if its key is enrolled."
     why = sentence(refused.message) if refused is not None else why
     found = situation.distribution
     enrol = tuple(one for one in install.secure_boot_steps(found) if one.after) if found is not None else ()

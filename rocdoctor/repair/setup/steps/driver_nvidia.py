@@ -166,7 +166,7 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
             effective="reboot",
             verify=Verify(check),
             needs=(_KEY,),
-            notes=("It is loaded at the start after its key is enrolled.",),
+            notes=("It loads at the next start once its key is enrolled.",),
         )
     if check == "driver-module-blacklisted":
         return _by_hand(check, found)
@@ -332,7 +332,7 @@ def _key(situation: Situation, driver: Step) -> Step | None:
     why = (
         refused.message
         if refused is not None
-        else ("Secure Boot is on: a module that is built here is loaded only when its key is enrolled.")
+        else ("Secure Boot is on: a module built on this machine loads only if its key is enrolled.")
     )
     evidence = (
         *(refused.evidence if refused is not None else ()),

@@ -48,7 +48,8 @@ def steps(situation: Situation) -> Sequence[Step]:
 def _after_undo(situation: Situation) -> tuple[str, ...]:
     """What taking the package of a newer kernel away leaves behind."""
     return (
-        "The undo removes the package that keeps the newer kernel up to date, not that kernel: it still starts first. "
+        "The undo removes the package that keeps the newer kernel up to date, but not the kernel itself, which "
+        "still starts by default. "
         f"Start {f'Linux {situation.kernel}' if situation.kernel else 'the kernel before'} from the boot menu "
         "(advanced options), then remove the newer linux-image package too.",
     )
@@ -67,7 +68,8 @@ def _listed(situation: Situation) -> Step | None:
         "kernel-listed",
         "Install the kernel that AMD lists",
         "todo",
-        f"AMD lists this card on {system.name} with {system.kernel_words}; Linux {situation.kernel} runs, and works.",
+        f"AMD lists this card on {system.name} with {system.kernel_words}; "
+        f"Linux {situation.kernel} is running, and works.",
         (cite(release),) if isinstance(release, Known) else (),
         actions,
         packages,
@@ -157,8 +159,8 @@ def _newer(situation: Situation, route: install.DriverRoute, works: bool) -> Ste
     actions = with_fresh_lists(actions_of(route.steps))
     release = situation.machine.kernel.release
     packages = changes_of(actions)
-    why = f"{sentence(route.why)} Linux {situation.kernel} runs" + (
-        ", and offers the GPU for compute." if works else "."
+    why = f"{sentence(route.why)} Linux {situation.kernel} is running" + (
+        " and offers the GPU for compute." if works else "."
     )
     line = route.kernel_line
     step = Step(
@@ -216,7 +218,7 @@ def _asked(situation: Situation, said: str) -> Step | None:
         "reboot",
         Verify(
             command="uname -r",
-            shows="the kernel that AMD asks for, or a newer one",
+            shows="the kernel that AMD requires, or a newer one",
             expects=install.at_least(least) if least else "",
         ),
         actions_of(update.undo),

@@ -59,7 +59,7 @@ def _step(situation: Situation, gpu: Gpu, total: Known[int], limit: Known[int]) 
         why = f"The GPU may map {may} of {whole}."
         return Step(_ID, _TITLE, "done", why, evidence, verify=verify, notes=_carve_out(gpu), optional=True)
     why = (
-        f"The GPU has no memory of its own and may map {may} of {whole}; with {wanted.gib} GiB the system keeps "
+        f"This integrated GPU can use {may} of {whole}; at {wanted.gib} GiB the system keeps "
         f"{binary_size(total.value - wanted.gib * 2**30)}."
     )
     word = f"{module}.pages_limit={wanted.pages}"
@@ -81,10 +81,10 @@ def _set(
     notes = [
         f"AMD's own tool does the same with a file in /etc/modprobe.d: {get}, then {give} (undone by {back}).",
         *_carve_out(gpu),
-        "Only what is in use is taken from the system; a model that fits without this needs nothing.",
+        "Memory is taken from the system only while it is in use. If your model fits already, you do not need this.",
     ]
     if not wanted.named:
-        notes.append(f"AMD's page is about RDNA 3.5; the limit is the kernel's and applies to {_gfx(gpu)} too.")
+        notes.append(f"AMD's page is about RDNA 3.5, but the limit is the kernel's and applies to {_gfx(gpu)} too.")
     if isinstance(change, Unknown):
         by_hand = f"Add {word} to the kernel's command line: {change.why}."
         return Step(
@@ -137,6 +137,6 @@ def _carve_out(gpu: Gpu) -> tuple[str, ...]:
     if not install.large_carve_out(own):
         return ()
     return (
-        f"The firmware sets {binary_size(own)} aside as VRAM, which programs on the CPU cannot use: AMD advises a "
-        "small one (0.5 GB, in the firmware setup) and a larger limit here.",
+        f"The firmware sets {binary_size(own)} aside as VRAM, which programs on the CPU cannot use. AMD advises less "
+        "VRAM (0.5 GB, set in the firmware setup) and a larger limit here.",
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rocdoctor.insight.gpus.presence import count_words
 from rocdoctor.insight.software.torch_stack import works
-from rocdoctor.judging.subjects import subjects_text
+from rocdoctor.judging.subjects import is_whole, subjects_text
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.finding import Evidence
 from rocdoctor.model.shell_command import shell
@@ -60,7 +60,7 @@ def _checks(situation: Situation) -> Step:
     why = f"{count_words(len(causes), 'error')} {left}: {sentence(first.message)}"
     shown = first.finding.evidence if first.finding is not None else ()
     remedies = tuple(
-        f"{subjects_text(cause.subjects)}: {sentence(cause.finding.fix.text)}"
+        ("" if is_whole(cause.subjects) else f"{subjects_text(cause.subjects)}: ") + sentence(cause.finding.fix.text)
         for cause in causes
         if cause.finding is not None and cause.finding.fix is not None
     )

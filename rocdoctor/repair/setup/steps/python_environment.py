@@ -81,7 +81,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         ways = list(install.environment_by(maker, NEW, made.series))
     actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
     notes = [
-        f"rocdoctor looks there where no other environment is active; to work in a shell, run . {NEW}/bin/activate"
+        f"If no other environment is active, rocdoctor uses this one. To use it in a shell, run . {NEW}/bin/activate"
     ]
     if maker != "venv":
         notes.append(f"It needs {maker} on your PATH.")
@@ -124,6 +124,6 @@ def _reason(here: Interpreter, fits: Sequence[str]) -> str:
         return f"{here.path} is Python {here.series}, and the tables have wheels for {', '.join(fits)}."
     managed = " and pip refuses to change it (PEP 668)" if here.managed else ""
     return (
-        f"{here.path} is {here.words}{managed}: torch belongs in an environment of its own, so that nothing else "
-        "breaks with it."
+        f"{here.path} is {here.words}{managed}: torch belongs in a separate environment, where it cannot break other "
+        "programs."
     )

@@ -53,9 +53,8 @@ _WHEEL = (
     "for extensions are in amdrocm-core-dev (amdrocm-core-devel on RPM systems)."
 )
 _WHEEL_OWN = (
-    "A torch wheel includes the ROCm libraries that it needs: these packages are for other programs of the "
-    "distribution, "
-    "and for what is compiled here."
+    "A torch wheel includes the ROCm libraries that it needs: these packages are for other programs from the "
+    "distribution, and for code that is compiled here."
 )
 
 
@@ -166,9 +165,9 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     why = f"{sentence(message)} {release} has packages for {gfx} on {where}.".strip()
     if route.environment:
         relative = ", ".join(name for name in route.packages)
-        why = f"{sentence(message)} {release} has no code for {gfx}; {relative} has that of a relative.".strip()
+        why = f"{sentence(message)} {release} has no code for {gfx}; {relative} has code for a related target.".strip()
     if route.stream == "distribution":
-        which = release if route.rocm else "ROCm, of a release that the tables do not give,"
+        which = release if route.rocm else "ROCm (which release is not in the tables)"
         why = f"{sentence(message)} {where} has {which} in its own archive.".strip()
     missing = open_in(actions)
     if missing:
@@ -229,11 +228,11 @@ def _too_old(situation: Situation, route: install.Route) -> tuple[str, bool]:
         if later is None or numbers(later) <= numbers(row.series[-1]):
             continue
         if not any(same_isa_group(gfx, one) for one in (*row.gfx, *row.gfx_deprecated)):
-            text = f"{where}, whose list has neither {gfx} nor a relative of it (that of {later} has it). {newer}"
+            text = f"{where}, whose list has neither {gfx} nor a related target (the list for {later} does). {newer}"
             return text, True
         return (
-            f"{where}. AMD's list for it does not have {gfx} (that of {later} has it), and whether the distribution "
-            f"builds for it all the same is not known here. {newer}"
+            f"{where}. AMD's list for it does not have {gfx} (the list for {later} does), and whether the distribution "
+            f"still builds for it is not known. {newer}"
         ), False
     return "", True
 
@@ -275,12 +274,12 @@ def _beside(situation: Situation, route: install.Route, removed: bool) -> list[s
         stream = "classic_61" if have == (6, 1) else "classic" if have < _CORE else _stream(have)
         if stream in route.remove_first and not removed:
             found.append(
-                f"Uninstall ROCm {version} first, which AMD asks for before these packages: "
-                f"which packages {one.root} is of is not in this evidence."
+                f"Uninstall ROCm {version} first: AMD requires that before these packages. "
+                f"The evidence does not show which packages {one.root} came from."
             )
         elif stream not in route.remove_first:
             found.append(
-                f"ROCm {version} stays alongside it, in {one.root}: programs use the one that their PATH names."
+                f"ROCm {version} stays installed in {one.root}: programs use the release that their PATH names."
             )
     return found
 

@@ -54,7 +54,7 @@ def _install(situation: Situation, want: RequiredTorch, into: Interpreter, wheel
         _ID,
         f"Install ROCm {series} from wheels",
         "todo",
-        f"Wheels for {', '.join(want.gfx)} include libraries, headers and compilers into {into.folder}, without root.",
+        f"Wheels for {', '.join(want.gfx)} install libraries, headers and compilers into {into.folder}, without root.",
         tuple(cite(gpu.gfx) for gpu in want.gpus[:1]),
         actions,
         (f"rocm, rocm-sdk-* in {into.folder}",),

@@ -34,17 +34,17 @@ def steps(situation: Situation) -> Sequence[Step]:
 
 def _slurm(situation: Situation, vendor: str, count: int) -> Step:
     told = install.gres(vendor, count, _files(situation, vendor, count))
-    why = f"Slurm hands out what gres.conf and slurm.conf name: this node has {_gpus(vendor, count)}."
+    why = f"Slurm gives jobs only the GPUs that gres.conf and slurm.conf list; this node has {_gpus(vendor, count)}."
     return Step(
         f"slurm-gres-{vendor}",
-        f"Tell Slurm of the {_NAMES[vendor]} GPUs",
+        f"Tell Slurm about the {_NAMES[vendor]} GPUs",
         "todo",
         why,
         risk="manual",
         verify=Verify(command="slurmd -G", shows=f"Name=gpu with Count={count} in all"),
         notes=(
-            f"Where Slurm runs this cluster. In gres.conf, next to slurm.conf, on this node: {told.detect}",
-            f"If it detects nothing, in its place: {told.by_file}",
+            f"If this cluster uses Slurm: in gres.conf, next to slurm.conf, on this node: {told.detect}",
+            f"If that detects nothing, use this line instead: {told.by_file}",
             *told.notes,
         ),
         sources=told.sources,
@@ -69,7 +69,7 @@ def _files(situation: Situation, vendor: str, count: int) -> str:
 
 def _kubernetes(vendor: str, count: int) -> Step:
     told = install.device_plugin(vendor)
-    why = f"Pods ask for {told.resource}, which a device plug-in offers: this node has {_gpus(vendor, count)}."
+    why = f"Pods ask for {told.resource}, which a device plug-in provides; this node has {_gpus(vendor, count)}."
     return Step(
         f"kubernetes-gpus-{vendor}",
         f"Offer the {_NAMES[vendor]} GPUs to Kubernetes",
@@ -79,7 +79,7 @@ def _kubernetes(vendor: str, count: int) -> Step:
         risk="manual",
         verify=Verify(command="kubectl describe nodes", shows=f"{told.resource}: {count} under Capacity of this node"),
         undo=tuple(Action(words=one) for one in told.undo),
-        notes=("Where Kubernetes runs this cluster, once for all its nodes, by its administrator.", told.note),
+        notes=("If this cluster uses Kubernetes, its administrator does this once for all nodes.", told.note),
         sources=told.sources,
         table=_TABLE,
         kind=install.weakest(_TABLE, told.sources),

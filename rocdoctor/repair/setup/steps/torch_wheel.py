@@ -242,32 +242,36 @@ def _notes(
     found: list[str] = []
     if old:
         gone = ", ".join(f"{name} {version}" for name, version in old.items())
-        found.append(f"What goes: {gone}.")
+        found.append(f"Removed: {gone}.")
         if not undo:
             found.append("The index it came from is not known, so no command here can restore it.")
     elif isinstance(situation.machine.torch.version, Known) and situation.machine.torch.version.value:
         found.append(f"torch {situation.machine.torch.version.value} in the other interpreter stays unchanged.")
     if into.kind == "conda":
-        found.append("Where conda itself installed torch, remove it with conda first: pip does not see all of it.")
+        found.append("If conda installed torch, remove it with conda first: pip does not see all of it.")
     if want.backend == "rocm" and wheel.support == "official":
         found.append(_listed(situation, want))
     found += wheel.notes
     if want.backend == "cuda" and situation.nvidia_release and not driver_version(situation.machine, "nvidia"):
-        found.append(f"It is chosen for driver {situation.nvidia_release} or newer, which the driver step installs.")
+        found.append(
+            f"This build was chosen for driver {situation.nvidia_release} or newer, which the driver step installs."
+        )
     if wheel.kind == "amd":
-        found.append("It installs packages named rocm-sdk-*, which uninstalling torch leaves in the environment.")
+        found.append(
+            "It also installs packages named rocm-sdk-*, which stay in the environment when torch is uninstalled."
+        )
     if wheel.newer:
         newer = ", ".join(wheel.newer)
         found.append(
-            f"Newer: torch {newer}. Whether their {wheel.flavour} builds have code for {_for(want)} is not known."
+            f"Newer releases: torch {newer}. Whether their {wheel.flavour} builds have code for {_for(want)} is not "
+            "known."
         )
     if want.backend == "rocm" and wheel.torch is not None:
         release = wheel.flavour.removeprefix("rocm")
         for issue in known_issues(torch=wheel.torch, rocm=release, gfx=want.gfx, gpus=len(want.gpus)):
             if not issue.open_keys:
-                found.append(
-                    f"Known since {issue.seen}, {issue.workload}: {issue.symptom} {issue.workaround or ''}".rstrip()
-                )
+                told = f"{issue.symptom} {issue.workaround or ''}".rstrip()
+                found.append(f"Known issue since {issue.seen} ({issue.workload}): {told}")
     if situation.wsl and want.backend == "rocm" and wheel.kind != "amd":
         found.append(
             "Whether the runtime inside this wheel reaches the Windows GPU is not known; AMD's wheels of ROCm 10.1 "
@@ -277,8 +281,8 @@ def _notes(
     series_of = [one for one in installed if one and not one.startswith(wheel.flavour.removeprefix("rocm"))]
     if want.backend == "rocm" and series_of and wheel.self_contained:
         found.append(
-            f"ROCm {series_of[0]} is installed: it matters only where extensions are compiled here, which should be "
-            "done with the ROCm that torch names."
+            f"ROCm {series_of[0]} is installed. It matters only if you compile extensions here; compile them with "
+            "the ROCm release that torch names."
         )
     return (*found, *want.notes)
 
@@ -291,4 +295,4 @@ def _listed(situation: Situation, want: RequiredTorch) -> str:
         told = f"AMD's list for ROCm {answer.rocm}, read {answer.read}, has this card on this system"
         return f"{told}, with another driver. {driver}" if driver else f"Supported: {told}."
     said = support_said(situation, "card", "distribution", "release", "kernel")
-    return f"AMD's lists have {_for(want)}, but not all of this machine. {said}" if said else f"AMD lists {_for(want)}."
+    return f"AMD's lists have {_for(want)}, but not this combination. {said}" if said else f"AMD lists {_for(want)}."

@@ -157,7 +157,7 @@ def _variable(
     pattern = line.replace(".", r"\.")
     undo = Action(words=("sed", "-i", f"/^{pattern}$/d", file))
     when = "Activate the environment again" if into.kind == "venv" else "Open a new shell"
-    alone = f"What is started without it (cron, srun, {into.path} FILE) needs env {setting} before its command."
+    alone = f"A command that is started without it (cron, srun, {into.path} FILE) needs env {setting} in front."
     return Step(
         step_id,
         title,
@@ -171,6 +171,6 @@ def _variable(
         Verify(check),
         (undo,),
         support,
-        (f"{when}, so that it counts.", alone, note),
+        (f"{when}, so that it takes effect.", alone, note),
         needs=("torch",),
     )

@@ -27,7 +27,7 @@ _NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
     "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the Windows GPU "
     "through /dev/dxg, and /dev/kfd does not exist.",
-    "rocm-smi does not work here, and amd-smi only where it was built for WSL; rocminfo, nvidia-smi and torch do.",
+    "rocm-smi does not work under WSL, and amd-smi only if it was built for WSL; rocminfo, nvidia-smi and torch work.",
 )
 
 
@@ -135,5 +135,5 @@ def _newer_rocm(situation: Situation, gfx: Known[str]) -> Step | None:
         (cite(gfx),),
         risk="manual",
         verify=Verify(command="rocminfo", shows=f"the GPU, with the runtime of ROCm {line} too"),
-        notes=("AMD Software shows its own release in Windows.",),
+        notes=("In Windows, AMD Software shows its version.",),
     )

@@ -14,7 +14,7 @@ def test_the_key_goes_in_between_the_driver_and_the_restart() -> None:
     key = step_of(found, "secure-boot-key")
     assert commands(key)[-1] == "mokutil --import /var/lib/shim-signed/mok/MOK.der"
     said = " ".join(key.notes)
-    assert said.index("password") < said.index("console") < said.index("Enroll MOK, Continue, Yes")
+    assert said.index("password") < said.index("console") < said.index("Enroll MOK, Continue and Yes")
     assert key.verify is not None and key.verify.line == "mokutil --test-key /var/lib/shim-signed/mok/MOK.der"
     assert [action.command for action in key.undo] == ["mokutil --delete /var/lib/shim-signed/mok/MOK.der"]
     assert (key.risk, key.effective) == ("reboots", "reboot")

@@ -230,7 +230,7 @@ def test_under_secure_boot_the_key_is_enrolled_before_the_restart() -> None:
     assert key.effective == "reboot"
     assert [one.command for one in key.undo] == ["mokutil --delete /var/lib/dkms/mok.pub"]
     assert "before the restart" in step_of(plan, "driver-nvidia").notes[0]
-    assert any("Enroll MOK, Continue, Yes" in note for note in key.notes)
+    assert any("Enroll MOK, Continue and Yes" in note for note in key.notes)
     assert key.verify is not None and key.verify.line == "mokutil --test-key /var/lib/dkms/mok.pub"
 
 

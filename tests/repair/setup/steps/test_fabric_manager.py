@@ -78,7 +78,7 @@ def test_nobody_is_given_an_ended_branch_where_nvidia_has_a_newer_one() -> None:
     for key, server in (("debian 12", True), ("debian 12", False), ("debian 13", False)):
         route = install.nvidia_driver(found(key), "8.9", server=server)
         assert not isinstance(route, Unknown) and (route.driver, route.kind) == (None, "dkms"), key
-        assert "In the archive: Branch 5" in route.why
+        assert "In the archive of the distribution: Branch 5" in route.why
     old = install.nvidia_driver(found("debian 12"), "7.0")
     assert not isinstance(old, Unknown) and old.driver == "580" and "Branch 535 ended in 2026-06" in old.why
     unseen = install.nvidia_driver(found("debian 12"))

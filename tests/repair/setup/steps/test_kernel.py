@@ -231,4 +231,6 @@ def test_the_undo_of_a_newer_kernel_tells_what_it_leaves() -> None:
     """The package that is removed only follows updates: the kernel that it brought starts on."""
     for case, name in (("rx9070xt-ubuntu2404-old-kernel", "kernel"), ("xtx-ubuntu2404-fresh", "kernel-listed")):
         step = step_of(plan_in(case), name)
-        assert step.undo and any("still starts first" in note and "linux-image" in note for note in step.notes), case
+        assert step.undo and any("still starts by default" in note and "linux-image" in note for note in step.notes), (
+            case
+        )

@@ -118,7 +118,7 @@ def test_the_override_that_a_wheel_needs_is_a_step_with_its_risk() -> None:
     assert found.state == "todo" and found.risk == "risky" and found.effective == "new-login"
     assert found.actions == (Action(file=file, lines=(line,), append=True),)
     assert found.undo[0].words == ("sed", "-i", r"/^export HSA_OVERRIDE_GFX_VERSION=10\.3\.0$/d", file)
-    assert "Nobody supports it" in found.support and found.needs == ("torch",)
+    assert "Nobody supports this" in found.support and found.needs == ("torch",)
     wheel = step_of(planned(desk(gpu("navi24"), build=torch())), "torch")
     assert "gfx1030, which gfx1034 can be run as" in wheel.why
 

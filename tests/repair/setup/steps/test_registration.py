@@ -89,6 +89,6 @@ def test_modules_of_sles_come_before_their_packages_and_stay() -> None:
     modules = ["sle-module-desktop-applications", "sle-module-development-tools", "PackageHub"]
     assert driver[:3] == [f"SUSEConnect -p {one}/15.7/x86_64" for one in modules]
     assert "module PackageHub/15.7/x86_64" in step_of(found, "driver-amd").changes
-    assert any("modules of SLES enabled" in one for one in step_of(found, "driver-amd").notes)
+    assert any("SLES modules enabled" in one for one in step_of(found, "driver-amd").notes)
     python = commands(step_of(found, "python-environment"))
     assert python[:2] == ["SUSEConnect -p sle-module-python3/15.7/x86_64", "zypper install python311"]

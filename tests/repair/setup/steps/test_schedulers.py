@@ -24,7 +24,7 @@ def test_slurm_is_told_by_rsmi_and_by_the_device_nodes_where_that_finds_nothing(
     said = " ".join(found.notes)
     assert "AutoDetect=rsmi" in said and "Gres=gpu:8" in said and "slurm-wlm-rsmi-plugin" in said
     assert "Name=gpu File=/dev/dri/renderD[128-135] Flags=amd_gpu_env" in said
-    assert "not in ROCm from 10.1 on" in said
+    assert "From 10.1 on, ROCm no longer contains the ROCm SMI library" in said
     assert found.verify is not None and found.verify.line == "slurmd -G" and "Count=8" in found.verify.shows
 
 

@@ -115,7 +115,7 @@ def test_a_wrong_torch_is_replaced_and_can_come_back(version: str, more: dict[st
     assert found.state == "todo" and version in found.title
     assert commands(found)[0] == f"{_PIP} uninstall -y torch"
     assert commands(found)[1].endswith(f"--index-url {_INDEX}/rocm7.2")
-    assert f"What goes: torch {version}." in found.notes
+    assert f"Removed: torch {version}." in found.notes
     assert _undo(found)[1:] == back
     assert bool(back) != any("no command here can restore it" in note for note in found.notes)
 
