@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -312,4 +313,7 @@ class Page(KeptFocus):
         if self.has_class("small"):
             words = f"{size.width} x {size.height} characters are too few for the screens, which need "
             words += f"{SMALLEST[0]} x {SMALLEST[1]}: t shows the report as text, q leaves."
-            self.query_one("#too-small", Static).update("\n".join([*self._headline(), "", words]))
+            told = [*self._headline(), "", words]
+            if len(told) > 5 and sum(len(textwrap.wrap(one, size.width)) or 1 for one in told) > size.height:
+                del told[-3]  # the command; what is wrong, what to do and how to see the report come first
+            self.query_one("#too-small", Static).update("\n".join(told))

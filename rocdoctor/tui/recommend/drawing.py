@@ -47,9 +47,7 @@ def plan_text(
         text.append(f"\n\n{title}", style="bold")
         text.append(f"\n{rest}", style="not bold")
     if answer.plan is not None:
-        text.append(
-            f"\n\n{answer.considered} plans were compared. Files: key f. Memory by part: key m.", style="not bold"
-        )
+        text.append(f"\n\n{answer.considered} plans were compared. Files: key f. Memory: key m.", style="not bold")
         if answer.plan.result.speed is not None:
             text.append("\nMFU is the share of the peak rate that training itself uses.", style="not bold dim")
     if command:
