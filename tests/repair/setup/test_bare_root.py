@@ -96,7 +96,8 @@ def test_the_script_ends_and_set_up_finds_nothing_left(root: Path) -> None:
     again = _inside(root, "bash /root/setup.sh")
     assert again.returncode == 0 and "done already" in again.stdout, again.stdout + again.stderr
     left = _inside(root, plan)
-    assert left.returncode == 0 and left.stdout.startswith(("Nothing is left", "Training with PyTorch needs nothing more")), left.stdout + left.stderr
+    needed = ("Nothing is left", "Training with PyTorch needs nothing more")
+    assert left.returncode == 0 and left.stdout.startswith(needed), left.stdout + left.stderr
     judged = _inside(root, f"python3 {_SELF} check")
     assert judged.returncode == 0 and f"torch     {_TORCH}" in judged.stdout, judged.stdout + judged.stderr
 
