@@ -12,13 +12,14 @@ from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation, safe_word
-from rocdoctor.repair.setup.step_parts import SELINUX_NOTE, actions_of, changes_of, sentence, sources_of
+from rocdoctor.repair.setup.step_parts import SELINUX_NOTE, actions_of, by_hand, changes_of, sentence, sources_of
 
 LAYER: Layer = "access"
 
 _ID = "device-access"
 _TITLE = "Access to the GPU for this user"
-_VERIFY = Verify("device-node-denied")
+_CHECK = "device-node-denied"
+_VERIFY = Verify(_CHECK)
 _RED_HAT_KERNEL = regex(r"\.(?:fc|el)\d")
 _ELSEWHERE = (
     "If usermod says that the user does not exist, the account is of a directory (SSSD, LDAP): then AMD's udev rule "
@@ -182,18 +183,7 @@ def _rule(situation: Situation, denied: Finding) -> Step:
 def _outside(situation: Situation, found: Finding) -> Step:
     """What only a new start of the container, or a scheduler, can change."""
     fix = found.fix
-    notes = [sentence(fix.text)] if fix is not None else []
-    if fix is not None and fix.command:
-        notes.append(f"For example: {fix.command}")
+    notes = [f"For example: {fix.command}"] if fix is not None and fix.command else []
     if situation.enclosed in ("podman", "docker") and _RED_HAT_KERNEL.search(situation.kernel):
         notes.append(SELINUX_NOTE)
-    return Step(
-        _ID,
-        _TITLE,
-        "todo",
-        sentence(found.message),
-        found.evidence,
-        risk="manual",
-        verify=_VERIFY,
-        notes=tuple(notes),
-    )
+    return by_hand(_ID, _TITLE, found, _CHECK, notes=notes)

@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-from typing import Any
-
 import pytest
 
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
-
-
-def _at(rank: int, mark: str, log: str = "") -> RankRecord:
-    signalled = signal.SIGABRT if log else None
-    result = None if log else {"state": "crashed", "kind": "victim", "message": "Connection closed by peer"}
-    return RankRecord(
-        rank, result=result, exit_signal=signalled, ended_at=1.0 if log else 0.0, log=log, note={"mark": mark}
-    )
-
-
-def _entered(rank: int, mark: str, call: str) -> RankRecord:
-    return RankRecord(rank, silent=True, process_state="S", note={"mark": mark, "call": call, "seq": 7})
-
-
-def _wrong(rank: int, origins: list[int] | None = None, layer: str = "", stage: str = "value") -> RankRecord:
-    fault: dict[str, Any] = {
-        "stage": stage,
-        "step": 0,
-        "turn": 0,
-        "name": "weight",
-        "error": 1.0,
-        "tolerance": 0.0,
-        "words": "differs",
-    }
-    if origins:
-        fault["origins"] = origins
-    if layer:
-        fault["layer"] = layer
-    return RankRecord(rank, result={"state": "fail", "errors": {}, "tolerances": {}, "faults": [fault]})
-
-
-def _right(rank: int) -> RankRecord:
-    return RankRecord(rank, result={"state": "pass", "errors": {}, "tolerances": {}})
+from tests.train.smoke.judge import records
 
 
 def test_of_a_group_of_some_ranks_its_members_are_named_where_it_is_not_told_which() -> None:
     log = "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"
-    ranks = [_at(rank, "mean", log * (rank == 1)) for rank in range(4)]
+    ranks = [records.at(rank, "mean", log * (rank == 1)) for rank in range(4)]
     ranks[1].note["call"] = "all_reduce float32[16] among 1,3"
     found = judge(ModeRecord("subgroups", 1.0, tuple(ranks)))
     assert (found.named, found.layer) == ((1, 3), "framework"), found.message
@@ -54,7 +19,7 @@ def test_of_a_group_of_some_ranks_its_members_are_named_where_it_is_not_told_whi
 
 
 def _summed(rank: int, wrong: bool) -> RankRecord:
-    one = _wrong(rank) if wrong else _right(rank)
+    one = records.wrong(rank) if wrong else records.right(rank)
     for fault in (one.result or {}).get("faults", ()):
         fault.update(stage="value", reduced=True)
     return one
@@ -91,7 +56,10 @@ def test_of_sums_that_each_rank_gets_in_its_turn_giver_and_receiver_are_told_apa
 def test_whose_own_part_was_wrong_is_named_when_its_exchange_does_not_end(
     noted: dict[int, str], named: tuple[int, ...], layer: str
 ) -> None:
-    ranks = (_entered(0, "mean", "all_reduce float32[]"), _entered(1, "backward", "all_gather float32[8]"))
+    ranks = (
+        records.entered(0, "mean", "all_reduce float32[]"),
+        records.entered(1, "backward", "all_gather float32[8]"),
+    )
     for rank, told in noted.items():
         ranks[rank].note["fault"] = ["local", "places of tokens: expected 1, got 2", told]
     found = judge(ModeRecord("expert-parallel", 1.0, ranks))
@@ -101,17 +69,20 @@ def test_whose_own_part_was_wrong_is_named_when_its_exchange_does_not_end(
 
 def test_a_note_of_a_fault_that_is_none_is_not_read() -> None:
     for told in ("local", ["nowhere", "words", ""], ["local", 3, ""], None):
-        ranks = (_entered(0, "mean", "all_reduce float32[]"), _entered(1, "backward", "all_gather float32[8]"))
+        ranks = (
+            records.entered(0, "mean", "all_reduce float32[]"),
+            records.entered(1, "backward", "all_gather float32[8]"),
+        )
         ranks[1].note["fault"] = told
         assert "entered different" in judge(ModeRecord("ddp", 1.0, ranks)).message
 
 
 @pytest.mark.parametrize(("step", "layer"), [(0, "collectives"), (1, "device")])
 def test_a_parameter_that_changes_between_two_steps_came_by_no_exchange(step: int, layer: str) -> None:
-    one = _wrong(1)
+    one = records.wrong(1)
     assert one.result is not None
     one.result["faults"][0].update(stage="before", step=step)
-    found = judge(ModeRecord("ddp", 1.0, (_right(0), one)))
+    found = judge(ModeRecord("ddp", 1.0, (records.right(0), one)))
     assert (found.named, found.layer) == ((1,), layer)
 
 

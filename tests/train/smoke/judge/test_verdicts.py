@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
 
 import pytest
 
@@ -11,27 +10,7 @@ from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.nodes.local_ranks import ended_early
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
-
-
-def _wrong(rank: int, origins: list[int] | None = None, layer: str = "", stage: str = "value") -> RankRecord:
-    fault: dict[str, Any] = {
-        "stage": stage,
-        "step": 0,
-        "turn": 0,
-        "name": "weight",
-        "error": 1.0,
-        "tolerance": 0.0,
-        "words": "differs",
-    }
-    if origins:
-        fault["origins"] = origins
-    if layer:
-        fault["layer"] = layer
-    return RankRecord(rank, result={"state": "fail", "errors": {}, "tolerances": {}, "faults": [fault]})
-
-
-def _right(rank: int) -> RankRecord:
-    return RankRecord(rank, result={"state": "pass", "errors": {}, "tolerances": {}})
+from tests.train.smoke.judge import records
 
 
 def _named(*ranks: RankRecord) -> tuple[int, ...]:
@@ -39,22 +18,22 @@ def _named(*ranks: RankRecord) -> tuple[int, ...]:
 
 
 def test_who_sent_what_all_others_got_wrong_is_named() -> None:
-    assert _named(_wrong(0, [1]), _wrong(1, [1]), _wrong(2, [1]), _wrong(3, [1])) == (1,)
-    assert _named(_wrong(0, [1]), _right(1), _wrong(2, [1]), _wrong(3, [1])) == (1,)
+    assert _named(records.wrong(0, [1]), records.wrong(1, [1]), records.wrong(2, [1]), records.wrong(3, [1])) == (1,)
+    assert _named(records.wrong(0, [1]), records.right(1), records.wrong(2, [1]), records.wrong(3, [1])) == (1,)
 
 
 def test_both_ends_are_named_where_only_one_rank_got_it_wrong() -> None:
-    assert _named(_wrong(0, [1]), _right(1), _right(2)) == (0, 1)
+    assert _named(records.wrong(0, [1]), records.right(1), records.right(2)) == (0, 1)
 
 
 def test_who_got_wrong_what_several_sent_is_named_alone() -> None:
-    assert _named(_wrong(0, [1, 2]), _right(1), _right(2)) == (0,)
-    assert _named(_wrong(0, [0]), _right(1)) == (0,)
+    assert _named(records.wrong(0, [1, 2]), records.right(1), records.right(2)) == (0,)
+    assert _named(records.wrong(0, [0]), records.right(1)) == (0,)
 
 
 def _crossed(rank: int, *others: int) -> RankRecord:
     """A rank whose copies to these came back wrong."""
-    one = _wrong(rank)
+    one = records.wrong(rank)
     assert one.result is not None
     one.result["faults"] = [{**one.result["faults"][0], "between": [rank, other]} for other in others]
     return one
@@ -63,24 +42,24 @@ def _crossed(rank: int, *others: int) -> RankRecord:
 @pytest.mark.parametrize(
     ("ranks", "named", "words"),
     [
-        ((_crossed(0, 1), _right(1)), (), "between ranks 0, 1; it is not clear at which end"),
-        ((_crossed(0, 1), _right(1), _right(2)), (0, 1), "between ranks 0, 1"),
-        ((_crossed(0, 1), _crossed(1, 2), _right(2)), (1,), "rank 1 is in all 2 pairs"),
+        ((_crossed(0, 1), records.right(1)), (), "between ranks 0, 1; it is not clear at which end"),
+        ((_crossed(0, 1), records.right(1), records.right(2)), (0, 1), "between ranks 0, 1"),
+        ((_crossed(0, 1), _crossed(1, 2), records.right(2)), (1,), "rank 1 is in all 2 pairs"),
         # The second of eight is broken: each pair is copied between by one rank alone.
         (
             (
                 _crossed(0, 1),
                 _crossed(1, 2, 3, 4, 5),
-                *map(_right, (2, 3, 4, 5)),
+                *map(records.right, (2, 3, 4, 5)),
                 _crossed(6, 1),
                 _crossed(7, 1),
             ),
             (1,),
             "rank 1 is in all 7 pairs",
         ),
-        ((_crossed(0, 1), _right(1), _crossed(2, 3), _right(3)), (), "between 2 pairs of GPUs"),
+        ((_crossed(0, 1), records.right(1), _crossed(2, 3), records.right(3)), (), "between 2 pairs of GPUs"),
         ((_crossed(0, 1), _crossed(1, 2), _crossed(2, 0)), (), "between 3 pairs of GPUs"),
-        ((_crossed(0, 9), _right(1)), (0,), "differs"),  # there is no such rank
+        ((_crossed(0, 9), records.right(1)), (0,), "differs"),  # there is no such rank
     ],
 )
 def test_of_copies_between_gpus_the_end_of_all_wrong_pairs_is_named_or_both(
@@ -92,13 +71,13 @@ def test_of_copies_between_gpus_the_end_of_all_wrong_pairs_is_named_or_both(
 
 
 def test_where_not_all_ranks_know_who_sent_it_nobody_is_accused_of_it() -> None:
-    assert _named(_wrong(0, [1]), _wrong(1), _right(2)) == (0, 1)
-    assert _named(_wrong(0, [1]), _wrong(1, [0]), _right(2)) == (0, 1)
+    assert _named(records.wrong(0, [1]), records.wrong(1), records.right(2)) == (0, 1)
+    assert _named(records.wrong(0, [1]), records.wrong(1, [0]), records.right(2)) == (0, 1)
 
 
 def test_what_breaks_alike_on_all_ranks_is_no_device() -> None:
-    one = judge(ModeRecord("mode", 1.0, (_wrong(0, layer="device"), _right(1))))
-    every = judge(ModeRecord("mode", 1.0, (_wrong(0, layer="device"), _wrong(1, layer="device"))))
+    one = judge(ModeRecord("mode", 1.0, (records.wrong(0, layer="device"), records.right(1))))
+    every = judge(ModeRecord("mode", 1.0, (records.wrong(0, layer="device"), records.wrong(1, layer="device"))))
     assert (one.layer, every.layer) == ("device", "framework")
 
 
@@ -194,8 +173,8 @@ def test_groups_may_differ_in_what_they_do() -> None:
 
 @pytest.mark.parametrize("bad", (0, 1))
 def test_of_a_sum_that_one_rank_alone_holds_any_share_may_be_wrong(bad: int) -> None:
-    ranks = [_right(rank) for rank in range(3)]
-    ranks[bad] = _wrong(bad, stage="grad")
+    ranks = [records.right(rank) for rank in range(3)]
+    ranks[bad] = records.wrong(bad, stage="grad")
     assert _named(*ranks) == (bad,)
     (ranks[bad].result or {})["faults"][0]["summed"] = True
     assert _named(*ranks) == ()
@@ -208,14 +187,6 @@ def test_a_message_of_another_size_may_be_wrong_at_either_end() -> None:
     found = judge(ModeRecord("ddp", 1.0, (ended, _failed(1, "victim", "Connection closed by peer"))))
     assert (found.state, found.named) == ("crashed", ())
     assert "rank 0 got a message of a different size than it expected" in found.message
-
-
-def _at(rank: int, mark: str, log: str = "") -> RankRecord:
-    signalled = signal.SIGABRT if log else None
-    result = None if log else {"state": "crashed", "kind": "victim", "message": "Connection closed by peer"}
-    return RankRecord(
-        rank, result=result, exit_signal=signalled, ended_at=1.0 if log else 0.0, log=log, note={"mark": mark}
-    )
 
 
 @pytest.mark.parametrize(
@@ -231,7 +202,9 @@ def test_who_alone_went_on_before_a_message_of_another_size_left_something_out(
     marks: tuple[str, ...], named: tuple[int, ...]
 ) -> None:
     log = "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"
-    found = judge(ModeRecord("ddp", 1.0, tuple(_at(rank, mark, log * (rank == 1)) for rank, mark in enumerate(marks))))
+    found = judge(
+        ModeRecord("ddp", 1.0, tuple(records.at(rank, mark, log * (rank == 1)) for rank, mark in enumerate(marks)))
+    )
     assert (found.state, found.named, found.layer) == ("crashed", named, "framework"), found.message
     assert ("it left something out" in found.message) == (len(named) == 1)
 
@@ -247,7 +220,7 @@ def test_who_alone_went_on_before_a_message_of_another_size_left_something_out(
     ],
 )
 def test_what_a_signal_tells_of_who_sent_it(number: signal.Signals, layer: str, words: str) -> None:
-    result = judge(ModeRecord("mode", 1.0, (_right(0), RankRecord(1, exit_signal=number, ended_at=1.0))))
+    result = judge(ModeRecord("mode", 1.0, (records.right(0), RankRecord(1, exit_signal=number, ended_at=1.0))))
     assert (result.named, result.layer) == ((1,), layer), result.message
     assert words in result.message
 
@@ -281,10 +254,6 @@ def test_ranks_that_wait_for_a_new_group_are_not_to_blame_for_it(
     assert (result.named, result.layer) == (named, layer), result.message
 
 
-def _entered(rank: int, mark: str, call: str) -> RankRecord:
-    return RankRecord(rank, silent=True, process_state="S", note={"mark": mark, "call": call, "seq": 7})
-
-
 @pytest.mark.parametrize(
     ("one", "other", "named"),
     [
@@ -300,15 +269,15 @@ def _entered(rank: int, mark: str, call: str) -> RankRecord:
 def test_what_was_announced_decides_between_two_ranks_at_the_same_step(
     one: tuple[str, str], other: tuple[str, str], named: tuple[int, ...]
 ) -> None:
-    found = judge(ModeRecord("fsdp2", 1.0, (_entered(0, *one), _entered(1, *other))))
+    found = judge(ModeRecord("fsdp2", 1.0, (records.entered(0, *one), records.entered(1, *other))))
     assert (found.state, found.named) == ("crashed", named), found.message
     assert "entered different collectives" in found.message
 
 
 def test_who_went_on_after_an_exchange_with_one_rank_has_left_nothing_out() -> None:
     log = "  what():  [enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. 4096 vs 64"
-    ahead = _at(1, "reduce", log)
-    others = [_at(rank, "broadcast") for rank in (0, 2)]
+    ahead = records.at(1, "reduce", log)
+    others = [records.at(rank, "broadcast") for rank in (0, 2)]
     others[0].note["call"] = "broadcast float32[4]"
     found = judge(ModeRecord("one-to-all", 1.0, (others[0], ahead, others[1])))
     assert found.named == (), found.message
@@ -317,7 +286,10 @@ def test_who_went_on_after_an_exchange_with_one_rank_has_left_nothing_out() -> N
 
 
 def test_of_two_ranks_in_different_collectives_the_words_say_that_it_cannot_be_told() -> None:
-    ranks = (_entered(0, "mean", "all_reduce float32[]"), _entered(1, "backward", "all_gather float32[8]"))
+    ranks = (
+        records.entered(0, "mean", "all_reduce float32[]"),
+        records.entered(1, "backward", "all_gather float32[8]"),
+    )
     found = judge(ModeRecord("fsdp2", 1.0, ranks))
     assert found.named == ()
     assert "it is not clear which of them is wrong" in found.message
@@ -344,6 +316,6 @@ def test_without_trouble_of_the_machine_a_limit_is_configuration_and_its_rank_na
 def test_what_one_rank_alone_got_wrong_from_another_may_be_wrong_at_either_end() -> None:
     fault = {"stage": "value", "step": 0, "turn": 0, "name": "tokens", "words": "differ", "origins": [2]}
     bad = RankRecord(1, result={"state": "fail", "faults": [fault]})
-    found = judge(ModeRecord("expert-parallel", 1.0, (_right(0), bad, _right(2))))
+    found = judge(ModeRecord("expert-parallel", 1.0, (records.right(0), bad, records.right(2))))
     assert found.named == (1, 2)
     assert "what rank 2 sent is wrong at rank 1; it is not clear at which end or on the way" in found.message
