@@ -83,6 +83,7 @@ class RecommendPage(Page):
         self._work: Background[Any] | None = None
         self._answer: Recommendation | None = None
         self._of = Form()
+        self._asked = Form()  # of the last plan that was started
         self._outdated = False
         self._diagnosis: Diagnosis | None = None
         self.view: View = "form"
@@ -156,11 +157,12 @@ class RecommendPage(Page):
             else:
                 self._planned(form, machine, answer)
 
-        self._start(work, done)
+        self._start(before, work, done)
 
-    def _start(self, work: Callable[[Background[Any]], Any], done: Callable[[Any], object]) -> None:
+    def _start(self, form: Form, work: Callable[[Background[Any]], Any], done: Callable[[Any], object]) -> None:
         if self._work is not None:
             self._work.cancel()
+        self._asked = form
         self._work = Background(self.app, work, done=done, failed=self._failed)
 
     def _failed(self, error: Exception) -> None:
@@ -174,8 +176,10 @@ class RecommendPage(Page):
         self.query_one("#state", Painted).update(Text(words), layout=False)
 
     def on_plan_form_changed(self) -> None:
-        """What runs is no longer wanted; nothing starts before Enter."""
-        if self._work is not None and self._work.running:
+        """What runs for other values is no longer wanted; nothing starts before Enter."""
+        if self._form.form() == self._asked != self._of:  # told after Enter: it runs, or has said why not
+            return
+        if self._searching and self._work is not None:
             self._work.cancel()
         self._tell_state()
 
@@ -229,7 +233,7 @@ class RecommendPage(Page):
             if self.focused is asked_at:  # else somebody is about to type
                 self._go("plan")
 
-        self._start(work, done)
+        self._start(form, work, done)
 
     def _planned(self, form: Form, machine: Machine | None, answer: Recommendation) -> None:
         self._of, self._answer, self._outdated = form, answer, machine is not self._machine

@@ -321,6 +321,16 @@ def test_what_makes_no_sense_is_said_in_words() -> None:
     driven(fixture_host("recorded-cpu-vm"), plan)
 
 
+def test_a_change_that_is_told_after_enter_does_not_stop_its_own_plan() -> None:
+    async def plan(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        page.query_one("#nodes", Input).value = "0"
+        await page.action_plan()
+        await until(pilot, partial(_says, page, "--nodes must be between 1 and 100000"))
+
+    driven(fixture_host("recorded-cpu-vm"), plan)
+
+
 def _has_model(form: PlanForm, name: str) -> bool:
     return form.model == name
 
@@ -493,7 +503,7 @@ def test_models_that_were_read_in_are_there_in_the_first_frame() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, int, int]:
         await until(pilot, lambda: plan_form_values.known_models())
         page = RecommendPage()
-        page._start = lambda work, done: None  # type: ignore[method-assign]
+        page._start = lambda form, work, done: None  # type: ignore[method-assign]
         await app.push_screen(page)
         form = page.query_one(PlanForm)
         at = form.query_one("#models", Rows).cursor
