@@ -55,7 +55,8 @@ def _judge(machine: Machine, message: Message) -> Finding | None:
     move = _holding(machine, api_move(module, name))
     if not foreign or (move is None and message.kind == "python-module-absent" and not _submodule(module, importer)):
         return None  # a file of the writer's own has that name, or a package is not installed
-    if move is None and package not in api_packages() and package not in _NEIGHBOURS and "-packages/" not in path:
+    installed = "-packages/" in path or importer not in ("", package)  # an installed package imports installed ones
+    if move is None and package not in api_packages() and package not in _NEIGHBOURS and not installed:
         return None
     if move is None and package == importer:
         return None  # files of one package: no matter of two releases

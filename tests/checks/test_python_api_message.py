@@ -41,6 +41,16 @@ def test_an_older_python_names_no_module() -> None:
     assert "transformers<4.39" in words_of(finding_of(CHECK, text))
 
 
+def test_an_installed_package_that_imports_another_installed_one() -> None:
+    text = f'  File "{PACKAGES}/dask_cuda/local.py", line 10, in <module>\n    from distributed.utils import warn_on_duration\n'
+    gone = "ImportError: cannot import name 'warn_on_duration' from 'distributed.utils'"
+    found = finding_of(CHECK, text + gone)
+    assert found is not None and "dask_cuda" in found.message and "distributed" in words_of(found)
+    assert finding_of(CHECK, gone) is None  # a module of the writer's own may have that name
+    own = text.replace("dask_cuda", "distributed")
+    assert finding_of(CHECK, own + gone) is None  # files of one package
+
+
 def test_attributes_and_modules() -> None:
     assert "too old" in words_of(
         finding_of(CHECK, "AttributeError: module 'torch.compiler' has no attribute 'is_compiling'")
