@@ -42,7 +42,8 @@ def test_an_older_python_names_no_module() -> None:
 
 
 def test_an_installed_package_that_imports_another_installed_one() -> None:
-    text = f'  File "{PACKAGES}/dask_cuda/local.py", line 10, in <module>\n    from distributed.utils import warn_on_duration\n'
+    line = "    from distributed.utils import warn_on_duration\n"
+    text = f'  File "{PACKAGES}/dask_cuda/local.py", line 10, in <module>\n{line}'
     gone = "ImportError: cannot import name 'warn_on_duration' from 'distributed.utils'"
     found = finding_of(CHECK, text + gone)
     assert found is not None and "dask_cuda" in found.message and "distributed" in words_of(found)

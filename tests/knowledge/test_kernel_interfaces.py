@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rocdoctor.paste.clean_text import clean
 from tests.message_kit import finding_of, messages, words_of
 
 KNOWN = "known-message"
@@ -20,7 +21,7 @@ def test_members_arguments_and_constants() -> None:
         ("os-mlock.c:48:11: error: too many arguments to function ‘get_user_pages’", "6.5"),
         ("nv-mmap.c:450:23: error: assignment of read-only member ‘vm_flags’", "6.3"),
     ):
-        assert f"Linux {since} " in words_of(finding_of(KNOWN, line)), line
+        assert f"Linux {since} " in words_of(finding_of(KNOWN, clean(line).text)), line
 
 
 def test_a_module_of_another_device_and_a_function_that_is_there() -> None:
