@@ -318,3 +318,8 @@ def test_a_target_of_processors_alone_is_integrated() -> None:
 )
 def test_a_switch_set_for_one_run_to_see_more_is_not_left_on(text: str, expected: dict[str, str]) -> None:
     assert variables(text) == expected
+
+
+def test_a_kernel_at_the_end_of_a_sentence_has_no_full_stop() -> None:
+    machine = read("My RX 9060 XT is in Ubuntu 22.04 with kernel 6.5.0-35-generic.")
+    assert value_or(machine.kernel.release, None) == "6.5.0-35-generic"
