@@ -17,18 +17,23 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import for_training
+from rocdoctor.insight.texts.pasted import said, shown
 from rocdoctor.judging.check import Fix, Outcome, check, cite, each_amd_gpu, error, info, not_applicable
 from rocdoctor.knowledge.lookup import gfx_target, kernel_knows
 from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.lazy_re import regex
 
+# Of pasted text: no program finds a GPU to compute on. A driver of AMD's package would be another matter.
+_NOT_FOUND = ("prose-only-cpu-agent", "prose-no-kfd", "kfd-not-there", "amdgpu-not-loaded", "no-hip-device")
+_AMDS_PACKAGE = ("dkms-build-failed", "dkms-building-for", "amdgpu-dkms-does-not-compile")
 _BACKPORTS = regex(r"\.(?:el|fc|amzn|azl|cm)\d|-default\b|uek")
 
 
 @check(each_amd_gpu, cause="gpu-not-supported")
 def kernel_too_old_for_gpu(machine: Machine, gpu: Gpu) -> Outcome:
-    driver = known(gpu.driver)
+    told = () if said(machine, *_AMDS_PACKAGE) else said(machine, *_NOT_FOUND)
+    driver = value_or(gpu.driver, None) if told else known(gpu.driver)
     if isinstance(gpu.kfd_node, Known) or gpu.compute_nodes:
         return None
     if driver not in (None, "amdgpu"):
@@ -48,6 +53,14 @@ def kernel_too_old_for_gpu(machine: Machine, gpu: Gpu) -> Outcome:
         effective="reboot",
         verify="rocminfo | grep gfx",
     )
+    if told and for_training(gpu) and not _BACKPORTS.search(release):
+        return error(
+            f"{message}, and no program finds the GPU.",
+            evidence=[*evidence[:2], *shown(told)],
+            fix=fix,
+            confidence="likely",
+            explains=("gpu-without-driver", "gpu-without-compute-node", "kernel-module-not-loaded", "known-symptom"),
+        )
     no_compute = driver is None or (machine.kfd_complete and value_or(machine.kfd_gpu_nodes, None) == 0)
     if no_compute and for_training(gpu) and not _BACKPORTS.search(release):
         what = "no driver is bound to it" if driver is None else "the driver offers no compute node for it"

@@ -5,6 +5,7 @@ from typing import Any
 from rocdoctor.model.evidence import NOT_ASKED
 from rocdoctor.model.facts import Gpu, Kernel, Machine
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
+from tests.message_kit import messages
 
 NAME = "kernel-too-old-for-gpu"
 
@@ -62,3 +63,19 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, with_kernel(amd_gpu(driver=u()), "6.8.0"))) == ["unknown"]
     assert states(judge(NAME, with_kernel(bare("gfx1201", driver="vfio-pci"), "6.8.0"))) == ["not-applicable"]
     assert states(judge(NAME, machine(kernel=Kernel(release=k("6.8.0"))))) == ["not-applicable"]
+
+
+def test_a_text_in_which_no_program_finds_the_gpu() -> None:
+    gpu = amd_gpu(gfx="gfx1200", driver=NOT_ASKED, kfd_node=NOT_ASKED)
+    text = messages("RX 9060 XT: rocminfo lists only the CPU agent.")
+    (verdict,) = judge(NAME, with_kernel(gpu, "6.5.0-35-generic", messages=text))
+    assert verdict.finding is not None and verdict.finding.severity == "error"
+    assert "no program finds the GPU" in verdict.finding.message and "seen in 6.11" in verdict.finding.message
+    for release, said in (
+        ("6.12.5-amd64", text),
+        ("5.14.0-503.14.1.el9_5.x86_64", text),
+        ("6.5.0-35-generic", ()),
+        ("6.5.0-35-generic", (*text, *messages("Building initial module for 6.5.0-35-generic"))),
+    ):
+        judged = judge(NAME, with_kernel(gpu, release, messages=said))
+        assert "error" not in severities(judged), release
