@@ -73,6 +73,11 @@ def _words(fault: str | Fault, rank: int | str, mode: str) -> str:
     return f"{name} {rank} {mode}"
 
 
+def evidence_file() -> Path:
+    """Where the faults that tell what they changed write it, while it exists: ``planted/evidence.py``."""
+    return _server()[1].with_suffix(".acted")
+
+
 def check_fault(
     fault: str, rank: int | str, mode: str, world: int, state: str, named: tuple[int, ...], layer: str, words: str
 ) -> None:

@@ -50,7 +50,7 @@ def _reported() -> list[Planted]:
 
 def _idle(rows: Sequence[Planted], run: Callable[[Sequence[Planted]], object]) -> list[str]:
     """What is not as its row says, of faults that ``run`` plants."""
-    acted = kit.healthy_pool() and kit._server()[1].with_suffix(".acted")
+    acted = kit.evidence_file()
     acted.write_text("")
     try:
         run(rows)

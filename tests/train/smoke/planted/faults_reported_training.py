@@ -38,10 +38,10 @@ def _backward_twice(original: Any, self: Any, *args: Any, **more: Any) -> Any:
     if _reference():
         return original(self, *args, **more)
     original(self, *args, **{**more, "retain_graph": True})
-    first = [one.grad.clone() for one in _parameters()][-1:]
+    held: Any = _parameters()[-1]
+    first = held.grad.clone()
     result = original(self, *args, **more)
-    for was, one in zip(first, _parameters()[-1:], strict=True):
-        acted("backward-twice", was, one.grad)
+    acted("backward-twice", first, held.grad)
     return result
 
 
@@ -132,7 +132,7 @@ def bias_on_each(active: Active) -> None:
     """huggingface/text-generation-inference#1036: each rank adds the bias before the sum over the ranks."""
     from torch.distributed.tensor.parallel import RowwiseParallel
 
-    original = RowwiseParallel._prepare_output_fn
+    original: Any = RowwiseParallel._prepare_output_fn
 
     def around(layouts: Any, local: Any, module: Any, outputs: Any, mesh: Any) -> Any:
         result = original(layouts, local, module, outputs, mesh)
@@ -143,7 +143,7 @@ def bias_on_each(active: Active) -> None:
         acted("bias-on-each", result, wrong)
         return wrong
 
-    RowwiseParallel._prepare_output_fn = staticmethod(around)  # type: ignore[method-assign, assignment]
+    RowwiseParallel._prepare_output_fn = staticmethod(around)  # type: ignore[method-assign]
 
 
 def one_receive_buffer(active: Active) -> None:
