@@ -156,7 +156,7 @@ def _same(original: Any, *args: Any) -> Any:
 
 
 def dead_way(active: Active) -> None:
-    """pytorch/pytorch#84803: between two ranks nothing arrives, while every other way works."""
+    """NVIDIA/nccl#606: between two ranks nothing arrives, while every other way works."""
     last = dist.get_world_size() - 1
 
     def around(original: Any, tensor: Any, dst: Any = None, *args: Any, **more: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import resource
 import time
@@ -105,6 +106,37 @@ def few_descriptors(active: Active) -> None:
     wrap(dataloader._MultiProcessingDataLoaderIter, "_next_data", around)
 
 
+def socket_gone(active: Active) -> None:
+    """AllenCell/cyto-dl#65: somebody tidies up the folder for temporary files, and a worker's socket with it."""
+    from multiprocessing import resource_sharer
+
+    def around(original: Any, ident: Any) -> Any:
+        if active():
+            with contextlib.suppress(OSError):
+                os.unlink(ident[0])
+                acted("socket-gone", path=os.path.basename(ident[0])[:9])
+        return original(ident)
+
+    kind: Any = resource_sharer._ResourceSharer  # type: ignore[attr-defined]
+    kind.get_connection = staticmethod(functools.partial(around, kind.get_connection))
+
+
+def batch_overwritten(active: Active) -> None:
+    """pytorch/pytorch#126946: pinned memory is filled with the next batch while this one is still being copied."""
+    from rocdoctor_smoke.context import Context  # type: ignore[import-not-found, unused-ignore]
+
+    def around(original: Any, self: Any, *args: Any, **more: Any) -> Any:
+        many = original(self, *args, **more)
+        next_ones: list[Any] = many[1:] if active() else []
+        for (now, _), (after, _) in zip(many, next_ones, strict=False):
+            right = now.clone()
+            now[1::2] = after[1::2]
+            acted("batch-overwritten", right, now)
+        return many
+
+    wrap(Context, "batches", around)
+
+
 FAULTS: dict[str, Callable[[Active], None]] = {
     "hole-of-zeros": lambda active: _own_files(active, _hole),
     "name-of-rank-0": name_of_rank_0,
@@ -112,4 +144,6 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "keys-dropped": keys_dropped,
     "no-shared-memory": no_shared_memory,
     "few-descriptors": few_descriptors,
+    "socket-gone": socket_gone,
+    "batch-overwritten": batch_overwritten,
 }
