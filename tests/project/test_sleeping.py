@@ -23,6 +23,7 @@ REASONS = {
     "tests/train/smoke/planted/faults_device.py": "a rank that hangs",
     "tests/train/smoke/planted/faults_figures.py": "a rank that is slow",
     "tests/train/smoke/planted/faults_others.py": "a rank that is slow",
+    "tests/train/smoke/planted/faults_reported_machine.py": "a rank that writes to a file last",
     "tests/train/smoke/planted/faults_pipeline.py": "a rank that hangs",
     "tests/train/smoke/planted_launch/launch_faults.py": "a rank that hangs",
     "tests/train/smoke/stand_in/layer.py": "a kernel that is searched for without end",
