@@ -14,6 +14,7 @@ from itertools import cycle
 
 from rocdoctor.host.masking.any_digits import numbered_words, telling_digits, tells
 from rocdoctor.host.masking.columns import compares_lines
+from rocdoctor.host.masking.encoded import OTHER_SIGNS
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import alike
 
@@ -32,8 +33,20 @@ _TELLING = regex(
 # Codes, and lists of names that are written short: what digits they have decides what they say.
 _CODED = regex(
     r"[\w.-]\[[0-9,-]{0,200}[0-9][,-][0-9]|"
-    r"[0-9A-Fa-f]{20}|(?:[0-9A-Fa-f]{2}[ :]){12}|%[0-9A-Fa-f]{2}|\\|&#|masked-|[^\x00-\x7f]|"
-    r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20}"
+    rf"[0-9A-Fa-f]{{20}}|(?:[0-9A-Fa-f]{{2}}[ :]){{12}}|%[0-9A-Fa-f]{{2}}|\\|&#|masked-|{OTHER_SIGNS}"
+)
+# What may be base64, as it looks in a line and in its shape: names of variables and paths, more often than not.
+_RUN_FORM = r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20,}"
+_RUN = regex(_RUN_FORM)
+_SPARED = regex(rf"{_RUN_FORM}|[0-9]")
+# Numbers that stand alone, whose length tells nothing to who listens: times of the kernel, addresses of PCI devices and
+# of memory, counts and measured values. In a line whose digits are all 0.
+_ALONE = regex(
+    r"(?P<t>\A\[ {0,11}0{1,10}\.0{6}\])|"
+    r"(?P<p>(?<![0-9A-Za-z:.-])[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.0(?![0-9A-Za-z:.-]))|"
+    r"(?<![\w.-])(?P<x>0x)[0-9a-f]{1,16}(?!\w)|"
+    r"(?<![\w.:/@+-])[+-]?0{1,18}(?:\.0{1,18})?(?:e[+-]?0{1,3})?"
+    r"(?=(?:[kKMGT]i?B?|[mu]?s|it/s|[x%])?(?![\w:/@-]|\.\w))"
 )
 # Words beside which a number is somebody's or something's id.
 _IDS = (
@@ -96,14 +109,16 @@ class KnownShapes:
     """What is known of shapes (lines whose digits are all 0) in one run; not thread-safe on its own.
 
     ``quiet``: which of some lines, of which nothing is known, no rule changes. ``hears``: masked lines are thrown away,
-    and it says which lines teach nothing; more shapes can be judged then, as addresses and ids teach nothing.
+    and it says which lines teach nothing; more shapes can be judged then, as addresses and ids teach nothing, and a
+    number that stands alone may be of any length.
     """
 
     def __init__(self, quiet: Callable[[list[str]], list[bool]], hears: bool = False) -> None:
         self._quiet = quiet
-        self._hears = hears
+        self.hears = hears
         self._inert: dict[str, bool] = {}
         self._asked: dict[str, Patterns] = {}  # by shapes: what finds the lines of one that others do not speak for
+        self._also: dict[str, tuple[str, ...]] = {}  # by shapes: the shortest and the longest line of one
 
     def parted(self, lines: Sequence[str]) -> tuple[list[int], dict[int, list[int]]]:
         """The lines to mask, and for each that others wait for these; all by their numbers.
@@ -111,14 +126,17 @@ class KnownShapes:
         Lines that no rule changes are in neither.
         """
         shapes = alike("\n".join(lines)).split("\n")
-        counts = Counter(shapes)
+        alone = self._alone(shapes, lines) if self.hears else shapes
+        counts = Counter(alone)
+        if self.hears:
+            self._also = _extremes(alone, lines, counts)
         now: list[int] = []
         waiting: dict[int, list[int]] = {}
         first: dict[str, int] = {}
-        for at, shape in enumerate(shapes):
+        for at, shape in enumerate(alone):
             inert = self._inert.get(shape)
             if (inert or (inert is None and counts[shape] >= _FEW)) and shape not in self._asked:
-                asked = self._patterns(shape)
+                asked = self._patterns([shapes[at], *map(alike, self._also.get(shape, ()))])
                 if asked is None:
                     self._know(shape, inert := False)
                 else:
@@ -134,33 +152,83 @@ class KnownShapes:
                 waiting[at] = []
         return now, waiting
 
-    def _patterns(self, shape: str) -> Patterns | None:
-        """What finds the lines of a shape whose digits tell; None where those of any of them may."""
-        if self._hears:
-            return None if _CODED.search(shape) else telling_digits(shape)
-        # Names are numbered in the order of the lines: one that is asked on its own would be masked before others.
-        return () if not _tells(shape) and telling_digits(shape) == () else None
+    def _alone(self, shapes: list[str], lines: Sequence[str]) -> list[str]:
+        """The shapes with numbers that stand alone made equal, and beside them what may be codes as it is."""
+        made = {shape: _ALONE.sub(_same, shape) for shape in dict.fromkeys(shapes)}
+        coded = {shape for shape in made if any("0" in run for run in _RUN.findall(shape))}
+        if not coded:
+            return list(map(made.__getitem__, shapes))
+        return [
+            "\0".join((made[shape], *_RUN.findall(line))) if shape in coded else made[shape]
+            for shape, line in zip(shapes, lines, strict=True)
+        ]
+
+    def _patterns(self, shapes: Iterable[str]) -> Patterns | None:
+        """What finds the lines of some shapes whose digits tell; None where those of any of them may."""
+        if not self.hears:
+            # Names are numbered in the order of the lines: one that is asked on its own would be masked before others.
+            return None if any(_tells(one) or telling_digits(one) != () for one in shapes) else ()
+        found: dict[re.Pattern[str], None] = {}
+        for shape in dict.fromkeys(shapes):
+            asked = None if _CODED.search(shape) else telling_digits(shape)
+            if asked is None:
+                return None
+            found.update(dict.fromkeys(asked))
+        return tuple(found)
 
     def judge(self, lines: Iterable[str], unchanged: Iterable[bool]) -> list[bool]:
         """Whether no rule changes what is like each of these lines, which were masked, or teaches something there."""
         same = dict(zip(lines, unchanged, strict=True))
-        candidates = [line for line, kept in same.items() if kept or self._hears]
-        loud = [_loud(line) for line in candidates]
-        # What is a word of the tools with these digits alone says nothing of others: k8s.io.
-        quiet_too = {
-            line: quiet and not numbered_words().search(said)
-            for line, said, quiet in zip(candidates, loud, self._quiet(loud), strict=True)
+        if self.hears:
+            keys = dict(zip(same, self._alone(list(map(alike, same)), list(same)), strict=True))
+        else:
+            keys = {line: alike(line) for line in same}
+        said = {
+            line: dict.fromkeys(self._loud(one) for one in (line, *self._also.get(keys[line], ())))
+            for line, kept in same.items()
+            if kept or self.hears
         }
-        judged = [quiet_too.get(line, False) for line in same]
+        loud = [one for ones in said.values() for one in ones]
+        # What is a word of the tools with these digits alone says nothing of others: k8s.io.
+        quiet = {
+            one: calm and not numbered_words().search(one) for one, calm in zip(loud, self._quiet(loud), strict=True)
+        }
+        judged = [line in said and all(quiet[one] for one in said[line]) for line in same]
         for line, inert in zip(same, judged, strict=True):
-            self._know(alike(line), inert)
+            self._know(keys[line], inert)
         return judged
+
+    def _loud(self, line: str) -> str:
+        """The line with digits that look more random than any that a tool prints; what may be a code has its own."""
+        digits = cycle(_RANDOM)
+        if not self.hears:
+            return _loud(line)
+        return _SPARED.sub(lambda one: one[0] if len(one[0]) > 1 else next(digits), line)
 
     def _know(self, shape: str, inert: bool) -> None:
         if len(self._inert) >= _MOST:
             self._inert.clear()
             self._asked.clear()
         self._inert[shape] = inert
+
+
+def _same(number: re.Match[str]) -> str:
+    """What numbers that stand alone become."""
+    return {"t": "[0.0]", "p": "0000:00:00.0", "x": "0x0"}.get(number.lastgroup or "", "0")
+
+
+def _extremes(shapes: Sequence[str], lines: Sequence[str], counts: Counter[str]) -> dict[str, tuple[str, ...]]:
+    """By shapes that several lines have: the shortest and the longest of these, where they differ in length."""
+    shortest: dict[str, str] = {}
+    longest: dict[str, str] = {}
+    for shape, line in zip(shapes, lines, strict=True):
+        if counts[shape] < _FEW:
+            continue
+        if len(line) < len(shortest.setdefault(shape, line)):
+            shortest[shape] = line
+        elif len(line) > len(longest.setdefault(shape, line)):
+            longest[shape] = line
+    return {shape: (shortest[shape], line) for shape, line in longest.items() if len(line) > len(shortest[shape])}
 
 
 def _tells(shape: str) -> bool:

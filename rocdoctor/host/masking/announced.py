@@ -39,10 +39,11 @@ _PROMPT = regex(r"[^\s]{0,100}[$#%>]|[\w.-]{1,40}@[\w.-]{1,80}:[^\s]{0,80}|[\w+.
 def mask_announced(text: str, spans: list[Span], tables: MaskingTables, note: Note) -> str:
     """``spans``: the lines in which a word tells of a secret."""
     found: list[Span] = []
+    shapes = alike(text) if spans else text
     for start, end in spans:
         if end >= len(text) or end - start > _LONGEST_LINE:
             continue
-        kind = _announces(alike(text[start : end - 1]))
+        kind = _announces(shapes[start : end - 1])
         if kind:
             two = _TWO.search(text, start, end) is not None
             line = text[start : end - 1]

@@ -90,16 +90,17 @@ def mask_values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTa
     out: list[str] = []
     position = 0
     if heads := [span for span in spans if span[1] - span[0] <= LONGEST_HEAD and is_head(text, *span)]:
-        text = mask_columns(text, heads, tables, note)
-        spans = list(line_spans(text, tables.stems))
+        made = mask_columns(text, heads, tables, note)
+        text, spans = made, spans if made == text else list(line_spans(made, tables.stems))
     aligned = [one for one in spans if one[1] - one[0] <= LONGEST_HEAD and is_aligned_head(text[one[0] : one[1]])]
     if aligned and (made := mask_aligned(text, aligned, tables, note)) != text:
         text, spans = made, list(line_spans(made, tables.stems))
+    shapes = alike(text) if spans else text
     for start, end in spans:
         if start < position or end - start > _LONGEST_LINE or end >= len(text):
             continue
         line = text[start : end - 1]
-        shape = line if "<<" in line else alike(line)  # what it opens, its digits do not tell
+        shape = line if "<<" in line else shapes[start : end - 1]  # what it opens, its digits do not tell
         opening, broken, named = _opening(shape), _broken(shape), _named(shape)
         for found in (
             _values(text, end, opening) if opening else (),

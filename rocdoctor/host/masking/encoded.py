@@ -32,8 +32,11 @@ _MOST_UNPACKED = 65_536
 _MIXED = regex(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 
 # Signs that spell a letter in another way, or that nobody sees: a name that is written so tells as much.
+_UNSEEN = r"[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]"
+_WIDE = r"[\uff01-\uff5e]"
+OTHER_SIGNS = rf"{_UNSEEN}|{_WIDE}"
 _SPELLED = regex(
-    r"[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]|(?P<w>[\uff01-\uff5e])|"
+    rf"{_UNSEEN}|(?P<w>{_WIDE})|"
     r"&(?:#(?P<d>\d{2,3})|#[xX](?P<h>[2-7][0-9a-fA-F])|(?P<n>quot|apos|equals|colon));|"
     r"(?:\\{1,2}x|%)(?P<x>[2-7][0-9a-fA-F])"
 )

@@ -254,7 +254,7 @@ class Masker:
         bare: list[str] = []
         alike, learned = times > 0 and len(fresh) >= _MANY_LINES, self.learned()
         if alike:
-            bare = self._bare(fresh)
+            bare = self._known_gone("\n".join(fresh)).split("\n")
             now, waiting = self._alike.parted(bare)
         made = self._mask_slabs([fresh[at] for at in now], known, stale)
         if not alike:
@@ -268,14 +268,12 @@ class Masker:
         looked = {*now, *rest}
         plain = [line for at, line in enumerate(fresh) if at not in looked]
         if plain:
-            text = self._values.mask(self._names.mask_plain("\n".join(plain)), self._pseudonyms.note)
+            named = str if self._alike.hears else self._names.mask_plain
+            text = self._values.mask(named("\n".join(plain)), self._pseudonyms.note)
             known.update(zip(plain, text.split("\n"), strict=True))
 
-    def _bare(self, lines: list[str]) -> list[str]:
-        """The lines with what is known of names and secrets replaced; nothing is counted."""
-        return self._known_gone("\n".join(lines)).split("\n")
-
     def _known_gone(self, text: str) -> str:
+        """The text with what is known of names and secrets replaced; nothing is counted."""
         totals = dict(self._pseudonyms.totals)
         text = self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
         self._pseudonyms.totals = totals

@@ -61,7 +61,8 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     out: list[str] = []
     position = before = 0
     valued: bool | None = None  # whether there is any value; looked for behind the first name
-    for name in (one for span in spans if _names(text[slice(*span)]) for one in _NAMED.finditer(text, *span)):
+    shapes = alike(text) if spans else text
+    for name in (one for span in spans if _names(shapes[slice(*span)]) for one in _NAMED.finditer(text, *span)):
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
         since, before = before, name.end()
         hidden = kind in ("strong", "medium")
@@ -86,9 +87,9 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
 _LONG = 400  # signs of a line: longer ones repeat themselves less, and are not kept
 
 
-def _names(line: str) -> bool:
-    """Whether a name stands under a key in a line; logs repeat themselves but for their digits."""
-    return len(line) > _LONG or _names_in(alike(line))
+def _names(shape: str) -> bool:
+    """Whether a name may stand under a key in a line of this shape; logs repeat themselves but for their digits."""
+    return len(shape) > _LONG or _names_in(shape)
 
 
 @lru_cache(maxsize=4096)

@@ -293,6 +293,58 @@ def test_digits_tell_also_where_what_was_known_is_forgotten(monkeypatch: pytest.
     assert known.parted([*lines, "jkowal:65536:65536"])[0] == [9]
 
 
+def _number(random_: random.Random) -> str:
+    whole = str(random_.randrange(10 ** random_.randint(1, 9)))
+    return random_.choice((whole, f"{random_.random() * 100:.{random_.randint(1, 12)}f}", f"{random_.random():.3e}"))
+
+
+def test_numbers_of_any_length_hide_nothing_that_is_told_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = random.Random(5)
+    hidden = [*written.secrets().values(), *written.identities().values()]
+    forms = [form for form, _ in chosen.sample([row for rows in hidden for row in rows], 80) if "\n" not in form]
+    forms += ["[{n}] login of {n} by jkowal:100000:65536", "loss {n} pin: {n} token={n} db_password=Xk4fGq92LmQa"]
+    lines = []
+    for form in forms:
+        for _ in range(8):
+            alone = re.sub(r"(?<![\w.:/@-])\d{1,9}(?![\w.:/@-])", lambda _: _number(chosen), form)
+            lines.append(f"[{_number(chosen)}] loss={_number(chosen)} {alone.replace('{n}', _number(chosen))}")
+    chosen.shuffle(lines)
+    text = "\n".join(lines)
+    assert _heard(text) == _learned_of_all(text, monkeypatch)
+
+
+def test_a_number_whose_length_tells_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is logged in, where the number before has three digits at least: by ``loginctl``."""
+    lines = [f"     {n % 7} {'9' * (1 + n % 5)} jkowal  seat0" for n in range(40)]
+    text = "\n".join([*lines[::5], *lines, *(f"step {n} of {n}.5" for n in range(300))])
+    assert _heard(text)[0] == ["jkowal"]
+    assert _heard(text) == _learned_of_all(text, monkeypatch)
+
+
+def test_a_run_that_may_be_a_code_speaks_for_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = ("/opt/Torch2/lib/python3/site-packages", "/opt/Torch3/lib/python3/site-packages")
+    lines = [f"step {n} in {runs[n % 2]} took {n / 7}" for n in range(400)]
+    known = KnownShapes(lambda lines: [True] * len(lines), hears=True)
+    assert known.parted(lines)[0] == [0, 1]
+    asked = _counted(monkeypatch)
+    Masker().hear("\n".join(lines))
+    assert sum(asked) < 20
+
+
+def test_progress_bars_and_losses_are_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _counted(monkeypatch)
+    chosen = random.Random(3)
+    log = []
+    for n in range(3000):
+        bar = "\u2588" * (n % 20) + " " * (20 - n % 20)
+        log.append(
+            f"Epoch {n}: {n % 100}%|{bar}| {n}/9000 [0{n % 9}:12<12:30, {_number(chosen)}it/s, loss={n / 7:.{n % 9}f}]"
+        )
+        log.append(f"[{n * 1.7:12.6f}] amdgpu 0000:{n % 256:02x}:00.0: ring {n} seq={n} at 0x{n * 7919:x}")
+    Masker().hear("\n".join(log))
+    assert sum(asked) < 500
+
+
 def test_few_lines_of_a_log_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _counted(monkeypatch)
     log = [f"node{n % 9}:{n:05}:{n:05} [{n % 8}] NCCL INFO NET/IB 10.0.0.{n % 200}<{n}>" for n in range(3000)]
