@@ -78,9 +78,9 @@ class _Lines:
     def __init__(self, known: Literals, text: Pieces, lines: AlikeLines) -> None:
         self._text = text
         self._lines = lines
-        self._shapes = Shapes([plain(shape) for shape in self._lines.shapes])
-        low = [plain(shape).lower() for shape in self._lines.shapes]
-        self._low = Shapes(low)
+        written = [plain(shape) for shape in self._lines.shapes]
+        low = [shape.lower() for shape in written]
+        self._shapes, self._low = _Shapes(written), _Shapes(low)
         self._over = self._over_the_ends(known, dict(zip((lines[0] for lines in self._lines.lines), low, strict=True)))
 
     def _over_the_ends(self, known: Literals, shapes: dict[int, str]) -> dict[int, list[int]]:
@@ -128,8 +128,55 @@ class _Lines:
         The shapes stand in the order of their first lines.
         """
         most = _KEPT if literal.is_exact else _MANY
-        shapes = (self._low if literal.fold else self._shapes).holding(literal.shape)
+        shapes = (self._low if literal.fold else self._shapes).with_literal(literal)
         return [at for place in islice(shapes, most) for at in islice(self._lines.lines[place], most + 1)]
+
+
+class _Words(Shapes):
+    """Different words as one text, or shapes."""
+
+    __slots__ = ("__dict__", "lines")
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__(lines)
+        self.lines = lines
+
+
+class _Shapes(_Words):
+    """Shapes in which literals are looked up by their words."""
+
+    __slots__ = ()
+
+    def with_literal(self, literal: Literal) -> Iterator[int]:
+        """The places of the shapes that hold a literal, ascending: of those that hold the rarest of its words."""
+        wanted = literal.shape
+        words = only_words(wanted).split() if literal.text.isascii() else []
+        if not words:
+            return self.holding(wanted)
+        if len(words) > 2:
+            rarest = min((self._with_words.get(word, []) for word in words[1:-1]), key=len)
+        else:  # what stands before the first word and behind the last one may belong to it
+            rarest = self._with_part(max(words, key=len))
+        return (place for place in rarest if wanted in self.lines[place])
+
+    def _with_part(self, part: str) -> list[int]:
+        """The places of the shapes that hold a word with a part, ascending."""
+        different = self._different
+        found = [self._with_words[different.lines[at]] for at in different.holding(part)]
+        return found[0] if len(found) == 1 else sorted({place for places in found for place in places})
+
+    @cached_property
+    def _different(self) -> _Words:
+        return _Words(list(self._with_words))
+
+    @cached_property
+    def _with_words(self) -> dict[str, list[int]]:
+        """The places of the shapes that hold each word, ascending."""
+        found: dict[str, list[int]] = {}
+        for place, line in enumerate(only_words(self.text).split("\n")):
+            for word in set(line.split()):
+                found.setdefault(word, []).append(place)
+        return found
 
 
 def _search(literal: Literal, text: Pieces, start: int, end: int) -> Iterator[int]:
