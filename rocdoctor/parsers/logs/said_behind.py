@@ -22,9 +22,13 @@ _EXPLAINED = regex(
     r"(?:\w+ ){1,3}?(?:prints?|raises?|shows?|logs?|says?) (?:on an?|if|where|for|when(?! i\b| we\b))\b|"
     r"other \w+ (?:print|raise|show|log|say)s?\b)"
 )
-# What one of these expressions cannot match without: most messages have none of it behind them.
-EXPLAINED_BY = ('"', "'", "`", "\u201d", "until ", " what ")
-OVER_BY = ('"', "`", "\u201d", " what ", "disappear", "no longer ", " not ", " only ")
+# Of these words each expression needs one: most messages have none of them behind them.
+SHRUGGED_BY = ("normal", "expected", "harmless", "ok", "fine", "ignored", "handled", "caught", "a known")
+EXPLAINED_BY = (*("now", "no longer ", "appear", "occur", "logged", "printed", "shown", "raised", "until ", " what "),)
+OVER_BY = (
+    *("gone", "away", "history", "disappear", " what ", "no longer ", " not ", " only "),
+    *("expected ", "harmless", "ignored"),
+)
 # What notes of a release say of a message between quotation marks.
 _SAID_REPAIRED = regex(
     r"(?i)[^\"\u201d`]{0,160}[\"\u201d`](?: (?:errors?|messages?|warnings?|failures?))?,? "
@@ -54,7 +58,9 @@ _OVER_BEHIND_IN_CHINESE = regex(
 def said_to_be_no_fault(before: str, after: str) -> bool:
     """Whether the words around a message, behind it for the most part, say that it is none of here and now."""
     low = lowered(after)
-    if _SHRUGGED.match(after) or (any(sign in low for sign in EXPLAINED_BY) and _EXPLAINED.match(after)):
+    if any(word in low for word in SHRUGGED_BY) and _SHRUGGED.match(after):
+        return True
+    if any(word in low for word in EXPLAINED_BY) and _EXPLAINED.match(after):
         return True
     if _said_over(before, after, low):
         return True
@@ -63,7 +69,7 @@ def said_to_be_no_fault(before: str, after: str) -> bool:
 
 def _said_over(before: str, after: str, low: str) -> bool:
     """Whether the words behind a literal, or those around it in Chinese, say that it is over or has its conditions."""
-    if any(sign in low for sign in OVER_BY) and _SAID_OVER.match(after):
+    if any(word in low for word in OVER_BY) and _SAID_OVER.match(after):
         return True
     if before.isascii() and after.isascii():
         return False

@@ -4,29 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.parsers.logs.said_behind import EXPLAINED_BY, OVER_BY, said_to_be_no_fault
+from rocdoctor.parsers.logs.said_behind import EXPLAINED_BY, OVER_BY, SHRUGGED_BY, said_to_be_no_fault
 
+SHRUGGED = {
+    "normal": " is normal",
+    "expected": " was expected",
+    "harmless": ", which is harmless",
+    "ok": " is ok",
+    "fine": " is fine",
+    "ignored": " is ignored",
+    "handled": " is handled",
+    "caught": " is caught",
+    "a known": " is a known",
+}
 EXPLAINED = {
-    '"': 'x" no longer raised',
-    "'": "x' appears if",
-    "`": "x` is now named",
-    "\u201d": "x\u201d is now named",
+    "now": "x` is now named",
+    "no longer ": 'x" no longer named',
+    "appear": "x' appears if",
+    "occur": "x' occurs where",
+    "logged": "x' is logged if",
+    "printed": "x' is printed where",
+    "shown": "x\u201d is shown when",
+    "raised": "x` is raised if",
     "until ": " came until I installed it",
     " what ": " is what you would see",
 }
 OVER = {
-    '"': 'x" is gone',
-    "`": "x` is gone",
-    "\u201d": "x\u201d is gone",
+    "gone": 'x" is gone',
+    "away": "x` went away",
+    "history": "x\u201d is history",
     " what ": " is what a run ends with",
     "disappear": " made it disappear",
     "no longer ": " no longer occurs",
     " not ": " does not occur any more",
     " only ": " only if",
+    "expected ": 'x" is expected here',
+    "harmless": 'x" is harmless',
+    "ignored": 'x" is ignored',
 }
 
 
-@pytest.mark.parametrize(("signs", "said"), [(EXPLAINED_BY, EXPLAINED), (OVER_BY, OVER)])
+@pytest.mark.parametrize(("signs", "said"), [(SHRUGGED_BY, SHRUGGED), (EXPLAINED_BY, EXPLAINED), (OVER_BY, OVER)])
 def test_each_sign_alone_lets_the_words_be_read(signs: tuple[str, ...], said: dict[str, str]) -> None:
     assert set(signs) == set(said)
     for sign, text in said.items():
