@@ -45,25 +45,15 @@ _ENTITY = regex(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
 _HEADS = ("#", "**", "__", " #", "  #")
 _HEADING = regex(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 # Characters that web pages and word processors put in the place of plain ones.
-_PLAIN = str.maketrans(
-    {
-        "\u00a0": " ",
-        "\u2007": " ",
-        "\u202f": " ",
-        "\u200b": None,
-        "\u200c": None,
-        "\u200d": None,
-        "\ufeff": None,
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\x0b": " ",
-        "\x0c": " ",
-    }
+_PLAIN = (
+    *((sign, " ") for sign in "\u00a0\u2007\u202f\x0b\x0c"),
+    *((sign, "") for sign in "\u200b\u200c\u200d\ufeff"),
+    *((sign, "'") for sign in "\u2018\u2019"),
+    *((sign, '"') for sign in "\u201c\u201d"),
 )
 # Scripts that write no blanks (Chinese, Japanese): a word of a program stands right beside their signs and commas.
 _UNSPACED = "\u3001-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_LEADS = tuple(bytes((lead,)) for lead in (*range(0xE3, 0xEA), 0xEF))
 _BESIDE = regex(rf"(?<=[{_UNSPACED}])(?=[A-Za-z0-9_/])|(?<=[A-Za-z0-9_/])(?=[{_UNSPACED}])")
 
 
@@ -95,14 +85,13 @@ def clean(text: str) -> Clean:
         # A progress bar goes back to the start of its line: what it wrote stays apart from what comes after.
         text = text.replace("\r", " " if "\n" in text else "\n")
     text = strip_ansi(text)
+    ascii_only = text.isascii()
+    for sign, plain in _PLAIN if not ascii_only else ():
+        text = text.replace(sign, plain) if sign in text else text
     pieces = text.split("\n", MAX_LINES)
     truncated = len(pieces) > MAX_LINES
     lines = pieces[:MAX_LINES]
-    if not text.isascii():
-        if "\x0b" in text or "\x0c" in text:
-            lines = [line.translate(_PLAIN) for line in lines]
-        else:
-            lines = [line if line.isascii() else line.translate(_PLAIN) for line in lines]
+    if not ascii_only and _may_be_unspaced(text):
         lines = [line if line.isascii() else _BESIDE.sub(" ", line) for line in lines]
     if max(map(len, lines)) > MAX_LINE:
         lines = [line[:MAX_LINE] for line in lines]
@@ -134,6 +123,12 @@ def clean(text: str) -> Clean:
     text = "\n".join(lines)
     guides = guide_lines(lines, blocks, alike.text.lower())
     return Clean(lines, blocks, quotes, truncated, starts, headings, guides=guides, text=text, alike=alike)
+
+
+def _may_be_unspaced(text: str) -> bool:
+    """Whether signs of such scripts may stand in a text: in UTF-8 they begin with these bytes."""
+    data = text.encode("utf-8", "surrogatepass")
+    return any(lead in data for lead in _LEADS)
 
 
 def _is_heading(line: str) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from rocdoctor.host.masking.any_digits import any_digit
 from rocdoctor.knowledge.gpus.cards_without_profile import older_card
 from rocdoctor.knowledge.lookup import gfx_target, profiles_by_name
-from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.lazy_re import compiled, regex
+from rocdoctor.parsers.formats.alike_lines import alike
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.passage_roles import Role, role_of_block, role_of_card, sentence_around
 from rocdoctor.paste.past_cards import fate_or_age
@@ -146,6 +149,7 @@ class Card:
 def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
     """Every mention outside of recognised outputs (``taken``: their lines)."""
     found: list[Card] = []
+    like: dict[int, bool] = {}  # by the first line of a shape: whether a line of it may name a card
     numbers = (at for at in clean.alike.where(_ANY_NUMBER.search) if _NUMBERS.search(clean.lines[at]))
     for at in ascending(index.lines(_WORDS_OF_CARDS), numbers):
         if at in taken:
@@ -153,10 +157,24 @@ def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
         line = clean.lines[at]
         if len(line) > 2000:
             continue
-        found += _of_line(clean, at, line)
+        first = clean.alike.first[at]
+        if first not in like:
+            like[first] = like_a_card(alike(line))
+        if like[first]:
+            found += _of_line(clean, at, line)
         if len(found) > _MOST:
             break
     return found
+
+
+def like_a_card(shape: str) -> bool:
+    """Whether a line of this shape, whose digits are 0, may name a card or a target."""
+    return _any_card().search(shape) is not None or _GFX.search(shape) is not None
+
+
+@lru_cache(maxsize=1)
+def _any_card() -> re.Pattern[str]:
+    return compiled(any_digit(_CARD.pattern), re.IGNORECASE)
 
 
 def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
