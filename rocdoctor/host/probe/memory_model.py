@@ -230,7 +230,9 @@ class Chunked(torch.autograd.Function):
             else:
                 loss[start : start + size] = logits[:, 0].float()
             grad_x[start : start + size] = logits @ weight
-            grad_weight += torch.mm(logits.t(), part)
+            product = torch.mm(logits.t(), part)
+            grad_weight += product.float() if grad_weight.dtype != torch.float32 else product
+            del product
             del logits
         ctx.save_for_backward(grad_x, grad_weight)
         return loss.sum()

@@ -194,7 +194,9 @@ def loss_bytes(work: Work) -> float:
     (huggingface/transformers pull request 35646 of January 2025; shifted copies took 18); torch's loss-parallel form 18
     over tp; in-place kernel 4. Compiled 4: the graph keeps bf16 logits
     and two numbers a row and computes the rest again, so beside them only their gradient is written (traced with the
-    partitioner of torch 2.13). Liger's kernel keeps a chunk of logits and the gradient of a head that is trained.
+    partitioner of torch 2.13). Liger's kernel keeps a chunk of logits and the gradient of a head that is trained; since
+    version 0.6.1 each chunk adds a product of that size and its fp32 copy (``grad_weight += torch.mm(...).float()`` of
+    ops/fused_linear_cross_entropy.py, 2845fe836), but for gradients in fp32 since July 2026 (c9fc646fe).
     Chunks of whole logits (torchtitan pull request 996, torchtune's CEWithChunkedOutputLoss): 16-bit logits and their
     gradient, and the fp32 work of one of eight chunks, 4 + 12/8.
     Megatron's vocabulary-parallel form 6 over tp: 16-bit logits and one fp32 copy, in which exponentials, softmax and
@@ -208,7 +210,9 @@ def loss_bytes(work: Work) -> float:
     # Sequence parallelism gathers the head's input and the gradient of it.
     whole = 4.0 * work.tokens * model.hidden if work.parallel.sequence else 0.0
     if work.loss == "fused":
-        head = 4.0 * model.vocab * model.hidden / tp if work.method == "full" else 0.0  # a frozen one has no gradient
+        single = work.framework == "ddp" and not work.pure_bf16 or work.precision == "fp32"
+        each = (4.0 if single else 8.0) if work.method == "full" else 0.0  # a frozen head has no gradient
+        head = each * model.vocab * model.hidden / tp
         return whole + 8.0 * work.tokens * model.hidden + head
     if work.framework == "megatron" and work.loss in ("plain", "inplace"):
         each = 6.0

@@ -13,7 +13,8 @@ from typing import Any
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import autocast, loss_bytes, stage_bytes
-from rocdoctor.train.recommend.memory.allocator import idle_segments, needed, with_room
+from rocdoctor.train.recommend.memory.allocator import idle_segments, left_by_head, merged_at_start, needed, with_room
+from rocdoctor.train.recommend.memory.communicators import collective_bytes
 from rocdoctor.train.recommend.memory.shares import Shares, bytes_per_parameter, shares
 from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.model import tried
@@ -114,12 +115,14 @@ def weight_bytes(work: Work) -> float:
 @dataclass(frozen=True, slots=True)
 class _Flight:
     """Bytes that come and go with the layers: whole weights during the loss and the backward pass, buffers of reduction
-    with gradients not yet reduced, and what reducing the outer weights takes when the backward pass ends."""
+    with gradients not yet reduced, what reducing the outer weights takes when the backward pass ends, and the gradient
+    of a head that is reduced before the layers' own."""
 
     forward: float
     backward: float
     buffers: float
     end: float = 0.0
+    at_head: float = 0.0
 
 
 def _gathered(work: Work, part: Shares) -> _Flight:
@@ -134,15 +137,22 @@ def _gathered(work: Work, part: Shares) -> _Flight:
         if frozen:
             return _Flight(unpack, unpack, 0.0)
         if work.framework == "deepspeed" and plan.zero:
-            return _Flight(0.0, 0.0, 4.0 * min(5e8, part.total))  # reduce_bucket_size 5e8, twice with overlap
+            return _Flight(0.0, 0.0, _bucket(work, part))  # twice with overlap
         if work.framework == "ddp":
             # Autocast keeps 16-bit copies of the weights that it multiplies, from the forward pass to their gradient.
             copies = 2.0 * (part.total - part.outer + part.head) if autocast(work) else 0.0
             return _Flight(copies, copies, 0.0)
         return _Flight(unpack, unpack, 4.0 * min(part.total, 25 * 2**18) if plan.dp > 1 else 0.0)
-    # DeepSpeed: stage3_max_live_parameters 1e9, reduce_bucket_size 5e8 twice, the largest module and its gradient.
-    live = 2.0 * min(1e9, part.total) + 2.0 * part.head
-    return _Flight(live, live, 4.0 * min(5e8, part.total) + 2.0 * part.head)
+    # DeepSpeed: stage3_max_live_parameters 1e9 and the head beside them, and a bucket with its copy to be scattered
+    # (``__params_to_release`` of runtime/zero/partitioned_param_coordinator.py, ``__add_grad_to_ipg_bucket`` of
+    # stage3.py, edaa72212). A head with a gradient larger than the bucket is reduced at once.
+    live = 2.0 * min(1e9, part.total)
+    return _Flight(live + 2.0 * part.head, live, _bucket(work, part), at_head=2.0 * part.head)
+
+
+def _bucket(work: Work, part: Shares) -> float:
+    """Bytes of DeepSpeed's buckets: reduce_bucket_size 5e8 unless another one is named, twice."""
+    return 4.0 * min(5e8 if work.bucket is None else float(work.bucket), part.total)
 
 
 def _unpacked(work: Work, part: Shares) -> float:
@@ -219,7 +229,8 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     backward = each * work.tokens * work.model.vocab / work.parallel.tp if work.loss in ("plain", "chunked") else 0.0
     # A fused loss computes the head's gradient in the forward pass and keeps it; without sharding it lies whole.
     first_gradient = work.loss == "fused" or (work.framework == "ddp" and not stays)
-    head = 4.0 * part.head if first_gradient and work.method == "full" else 0.0
+    at_once = work.framework == "deepspeed" and work.parallel.zero == 3
+    head = 4.0 * part.head if first_gradient and work.method == "full" and not at_once else 0.0
     # A training loop that keeps the model's output keeps its logits while the gradients are computed.
     held = backward if work.framework in {"ddp", "fsdp1", "fsdp2"} and plan.stages == 1 else 0.0
     moving = gathered + buffers + working * tokens + held
@@ -227,7 +238,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     phases: dict[str, tuple[float, float]] = {
         "loss": (kept, flight.forward + last + logits),
         "backward": (kept, moving + max(first, last) + head),
-        "head": (kept, gathered + buffers + last + backward),
+        "head": (kept, max(flight.forward, gathered) + buffers + flight.at_head + last + backward),
         # The first layers come last: their activations are few, the gradients of all others are there.
         "late": (gradients, moving + saved * tokens / work.model.layers * work.parallel.pp),
         "end": (gradients, flight.end),
@@ -240,17 +251,18 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     named = "error_experts_megatron" if work.framework == "megatron" else "error_experts"
     error += float(table[named]["v"]) if work.model.experts else 0.0
     error += float(table["error_divided"]["v"]) if max(work.parallel.tp, work.parallel.pp) > 1 else 0.0
-    context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
+    context = float(table["context_gib"]["v"]) * GIB + collective_bytes(work, float(table["collective_gib"]["v"]))
     # Static memory does not fragment. Of what gradients leave behind between their steps, a part is not used again.
     lasting = gradients if stays else float(table["gradients_apart"]["v"]) * gradients
     most = max(moves for _, moves in phases.values())
     idle = idle_segments(work) if loss_counts else 0.0
-    passing = max(0.0, most - gathered)
+    passing = max(0.0, max(most, phases["backward"][1] + left_by_head(work)) - gathered)
     least, roomy = needed(work, table), with_room(work, table)
     enough = max(peak, base + lasting + gathered + least * passing + idle)
     # DeepSpeed's pieces are larger than the segments that activations leave, so with room they get their own.
     more = (roomy - least) * passing + (step_copy(work, gradients) if work.framework == "deepspeed" else 0.0)
-    reserved = max(enough, min(enough + more, work.gpu.usable_bytes - context))
+    loading = base + gradients + merged_at_start(work)
+    reserved = max(enough, min(max(enough + more, loading), work.gpu.usable_bytes - context))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
     # loss; newer frameworks compile the loss along with the model. States are counted, the rest is estimated.
     held, exact = min(base + gradients, peak), float(table["error_states"]["v"])

@@ -34,8 +34,9 @@ class Work:
     ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'. ``adapted``: the linear layers that have
     adapters, None for all. ``foreach``: the optimizer takes torch's foreach form, which copies gradients. ``wide``:
     norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``small_experts``: experts are in 4
-    bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``unsaid``: fields that say too
-    little, and memory depends on them (``memory/unsaid.py``).
+    bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``growing``: the allocator's segments
+    grow (``expandable_segments:True``). ``bucket``: gradients that DeepSpeed reduces at a time, None for its default.
+    ``unsaid``: fields that say too little, and memory depends on them (``memory/unsaid.py``).
     """
 
     model: Model
@@ -65,6 +66,8 @@ class Work:
     wide: bool = False
     small_experts: bool = False
     doubled: bool = False
+    growing: bool = False
+    bucket: int | None = None
     unsaid: frozenset[str] = field(default=frozenset(), compare=False)
 
     def reads_input(self, *parts: str) -> bool:
@@ -168,6 +171,14 @@ def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
     return frozenset(name for name, open_end in found.items() if open_end)
 
 
+def _bucket(spec: Mapping[str, Any], hidden: int) -> int | None:
+    """Gradients of one of DeepSpeed's buckets: ``auto`` is the square of the hidden size (``_prepare_deepspeed`` of
+    accelerate/accelerator.py, 16cb6eb80, read 2026-11-29), as LLaMA-Factory, axolotl and ms-swift ship."""
+    if str(spec.get("reduce_bucket")).lower() == "auto":
+        return hidden * hidden
+    return whole(spec, "reduce_bucket", "reduce_bucket", high=10**12)
+
+
 def _stepwise(spec: Mapping[str, Any], framework: Framework, count: int, gpus: int) -> bool:
     """Whether the optimizer steps in the backward pass; raises SpecError where gradients outlive that."""
     found = flag(spec, "step_in_backward", "step_in_backward") or False
@@ -241,30 +252,35 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
             f"optimizer '{optimizer}' belongs to Megatron-LM's distributed optimizer (precision-aware); nearest: adamw"
         )
     recompute = spec.get("recompute")
-    return Work(
-        model=model,
-        gpu=gpu,
-        gpus=gpus,
-        seq=seq,
-        micro_batch=micro,
-        microbatches=count,
-        parallel=parallel,
-        framework=framework,
-        recompute="none" if recompute is None else _recompute(recompute),
-        recompute_layers=whole(spec, "recompute_layers", "recompute_layers", low=0, high=10_000),
-        precision=_precision(spec.get("precision")),
-        compile=compiled,
-        flash=not re.search("eager|math|naive|^none|^false", attention),
-        attention=attention,
-        loss=loss,
-        method="qlora" if "qlora" in method else "lora" if "lora" in method else "full",
-        lora_rank=whole(spec, "lora_rank", "lora_rank", high=65_536) or 16,
-        optimizer=kind,
-        transformers=framework == "deepspeed" or tuned or hugging,
-        pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
-        step_in_backward=_stepwise(spec, framework, count, gpus),
-        torchao=kind == "adam8bit" and "torch" in optimizer,  # the Trainer calls them adamw_torch_8bit
-        adapted=read_adapted(spec.get("lora_targets")),
-        foreach=optimizer.replace("-", "_") == "adamw_torch",  # the Trainer's name; the other is adamw_torch_fused
-        unsaid=_unsaid(spec, named),
-    ), recompute is not None
+    return (
+        Work(
+            model=model,
+            gpu=gpu,
+            gpus=gpus,
+            seq=seq,
+            micro_batch=micro,
+            microbatches=count,
+            parallel=parallel,
+            framework=framework,
+            recompute="none" if recompute is None else _recompute(recompute),
+            recompute_layers=whole(spec, "recompute_layers", "recompute_layers", low=0, high=10_000),
+            precision=_precision(spec.get("precision")),
+            compile=compiled,
+            flash=not re.search("eager|math|naive|^none|^false", attention),
+            attention=attention,
+            loss=loss,
+            method="qlora" if "qlora" in method else "lora" if "lora" in method else "full",
+            lora_rank=whole(spec, "lora_rank", "lora_rank", high=65_536) or 16,
+            optimizer=kind,
+            transformers=framework == "deepspeed" or tuned or hugging,
+            pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
+            step_in_backward=_stepwise(spec, framework, count, gpus),
+            torchao=kind == "adam8bit" and "torch" in optimizer,  # the Trainer calls them adamw_torch_8bit
+            adapted=read_adapted(spec.get("lora_targets")),
+            foreach=optimizer.replace("-", "_") == "adamw_torch",  # the Trainer's name; the other is adamw_torch_fused
+            growing="expandable" in str(spec.get("allocator"))[:60].lower(),
+            bucket=_bucket(spec, model.hidden),
+            unsaid=_unsaid(spec, named),
+        ),
+        recompute is not None,
+    )

@@ -260,7 +260,10 @@ def test_a_frozen_head_has_no_gradient() -> None:
     def one(method: str) -> float:
         return loss_bytes(solve(changed(fused_ce="liger", method=method)).work)
 
-    assert one("full") - one("lora") == pytest.approx(4 * 32000 * 4096)
+    # 16-bit gradient, a product of that size and its fp32 copy.
+    assert one("full") - one("lora") == pytest.approx(8 * 32000 * 4096)
+    alone = solve(changed(fused_ce="liger", framework="ddp", method="full", parallel={"dp": 8})).work
+    assert loss_bytes(alone) == pytest.approx(8 * alone.tokens * 4096 + 4 * 32000 * 4096)
 
 
 def test_layers_in_four_bits_travel_in_four_bits() -> None:
