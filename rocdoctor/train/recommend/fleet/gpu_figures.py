@@ -85,7 +85,8 @@ def _number(value: Any) -> float | None:
 def _profile(name: str, memory_gib: float | None) -> GpuProfile | None:
     """The part that a name means: the nearest memory size, and a module with links where several GPUs work together."""
     text = re.sub(r"[-_()]+", " ", name)
-    found = profiles_by_name(name) or profiles_by_name(text)
+    # Short names of server cards are no words of their own in prose; here they can be nothing else.
+    found = profiles_by_name(name) or profiles_by_name(text) or profiles_by_name(f"nvidia {text}")
     if not found:
         return None
     wired = [one for one in found if one.nvlink_gb_s_total is not None or (one.xgmi and one.xgmi.links)]
@@ -110,7 +111,7 @@ def _usable_share(profile: GpuProfile | None, memory_bytes: float) -> float:
         return 0.98
     if profile.vendor == "amd":
         return 0.99 if not profile.shared_memory else 0.9
-    if profile.id in {"a10", "a10g", "l4", "l40s", "a6000", "rtx-6000-ada"}:
+    if profile.id in {"a10", "a10g", "l4", "l40s", "a6000", "rtx-6000-ada", "a40", "l20", "l40"}:
         return 0.9375
     return 0.985 if memory_bytes > 30 * GIB else 0.975
 

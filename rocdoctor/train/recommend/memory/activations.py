@@ -210,7 +210,7 @@ def loss_bytes(work: Work) -> float:
     # Sequence parallelism gathers the head's input and the gradient of it.
     whole = 4.0 * work.tokens * model.hidden if work.parallel.sequence else 0.0
     if work.loss == "fused":
-        single = work.framework == "ddp" and not work.pure_bf16 or work.precision == "fp32"
+        single = (work.framework == "ddp" and not work.pure_bf16) or work.precision == "fp32"
         each = (4.0 if single else 8.0) if work.method == "full" else 0.0  # a frozen head has no gradient
         head = each * model.vocab * model.hidden / tp
         return whole + 8.0 * work.tokens * model.hidden + head

@@ -34,9 +34,9 @@ class Work:
     ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'. ``adapted``: the linear layers that have
     adapters, None for all. ``foreach``: the optimizer takes torch's foreach form, which copies gradients. ``wide``:
     norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``small_experts``: experts are in 4
-    bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``growing``: the allocator's segments
-    grow (``expandable_segments:True``). ``bucket``: gradients that DeepSpeed reduces at a time, None for its default.
-    ``unsaid``: fields that say too little, and memory depends on them (``memory/unsaid.py``).
+    bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``growing``: segments of the
+    allocator grow (``expandable_segments:True``). ``bucket``: gradients that DeepSpeed reduces at a time, None for its
+    default. ``unsaid``: fields that say too little, and memory depends on them (``memory/unsaid.py``).
     """
 
     model: Model

@@ -110,7 +110,7 @@ def test_of_sizes_that_share_a_name_the_smallest_is_planned_for(text: str, gib: 
         ("8xH100:94GiB", "8 x H100 94GB HBM3", 94),
         ("GH200", "1 x GH200 480GB", 96),
         ("1080 Ti:11GiB", "1 x 1080 Ti", 11),
-        ("2x4060 Ti:16GiB", "2 x 4060 Ti", 16),
+        ("2x4060 Ti:16GiB", "2 x RTX 4060 Ti", 16),
         ("9060 XT", "1 x RX 9060 XT", 8),
     ],
 )
@@ -263,3 +263,13 @@ def test_a_processor_with_graphics_may_use_half_of_main_memory() -> None:
     assert any("1xStrix-Halo:96GiB" in note for note in fleet.notes)
     with pytest.raises(SpecError, match="state how much"):
         described("Strix Halo")
+
+
+@pytest.mark.parametrize(
+    ("text", "profile", "gib"),
+    [("8xH20", "h20", 96), ("2xA10", "a10", 24), ("L4", "l4", 24), ("4xL20", "l20", 48), ("8xH800", "h800-sxm", 80)],
+)
+def test_short_names_of_server_cards_are_known(text: str, profile: str, gib: float) -> None:
+    gpu = described(text).gpu
+    assert (gpu.profile_id, gpu.memory_bytes / GIB) == (profile, gib)
+    assert gpu.peak is not None

@@ -41,7 +41,7 @@ def test_a_group_of_two_and_of_four_takes_nearly_what_was_measured() -> None:
 
 
 def test_groups_of_megatron_stay_below_what_was_measured() -> None:
-    """8 H100, tp 2, pp 2, dp 2: 7 GB, with experts 9.5 GB (verl-project/verl pull request 6408); NVLS is not counted."""
+    """8 H100, tp 2, pp 2, dp 2: 7 GB, with experts 9.5 GB (verl-project/verl pull request 6408), NVLS included."""
     plan = {"tp": 2, "pp": 2, "dp": 2, "sp": True, "dist_opt": True}
     dense = held(framework="megatron", parallel=plan)
     experts = held(model=MIXTURE, framework="megatron", parallel={**plan, "ep": 2})
