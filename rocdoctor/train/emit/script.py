@@ -72,7 +72,8 @@ def _lines(
     yield ""
     yield from array("arguments", words)
     yield ""
-    yield 'exec "${launcher[@]}" "${arguments[@]}"'
+    yield "# what you add to this script's own command line comes last, and wins"
+    yield 'exec "${launcher[@]}" "${arguments[@]}" "$@"'
 
 
 def told(plan: Plan, name: str) -> str:

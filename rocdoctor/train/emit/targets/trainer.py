@@ -110,12 +110,13 @@ def _fsdp(plan: Plan) -> dict[str, Any]:
 
 def weights_type(work: Work) -> tuple[str, str]:
     """The type that weights are loaded in, and why."""
-    if work.method != "full":
+    if work.method != "full" and work.precision != "fp32":
         kind = "float16" if work.precision == "fp16" else "bfloat16"
         return kind, "frozen weights in 16 bits; adapters are made in fp32"
     if work.pure_bf16:
         return "bfloat16", "weights, gradients and moments in 16 bits"
-    return "float32", "weights and moments in fp32; without it the checkpoint's own type would be taken"
+    what = "weights and moments" if work.method == "full" else "frozen weights and adapters"
+    return "float32", f"{what} in fp32; without it the checkpoint's own type would be taken"
 
 
 def _model(plan: Plan) -> list[str]:

@@ -58,6 +58,11 @@ def test_the_script_asks_for_what_only_the_user_knows() -> None:
     assert "node" in trl.files(plan(fleet(nodes=2), framework="ddp transformers", parallel={"dp": 16}), Order())[1].text
 
 
+def test_the_script_passes_on_what_is_added_to_its_command() -> None:
+    script = next(one.text for one in trl.files(_plan(), Order()) if one.name.endswith(".sh"))
+    assert script.rstrip().endswith('"${arguments[@]}" "$@"')
+
+
 def test_what_it_cannot_say_is_refused() -> None:
     assert "tensor" in (trl.refuses(plan(framework="fsdp2 transformers", parallel={"fsdp": 4, "tp": 2}).work) or "")
     assert target("trl").FRAMEWORKS == ("fsdp2", "ddp")
@@ -68,3 +73,10 @@ def test_emit_writes_them(method: str, tmp_path: Path) -> None:
     words = ["--model", "llama-3.1-8b", "--gpus", "8xMI300X", "--method", method]
     assert run(["emit", "trl", "-o", str(tmp_path / "plan"), *words]) == 0
     assert ("use_peft: true" in (tmp_path / "plan" / "trl.yaml").read_text()) is (method != "full")
+
+
+def test_processors_get_the_type_that_was_planned() -> None:
+    """In bf16 a step of adapters took twice as long on a processor without its instructions."""
+    made = plan(fleet(vendor="cpu"), framework="ddp transformers", method="lora", precision="fp32", parallel={"dp": 8})
+    assert _values(made)["dtype"] == "float32"
+    assert _values(_plan())["dtype"] == "bfloat16"
