@@ -137,13 +137,14 @@ def _settings(plan: Plan) -> Iterator[Block]:
 
 def _memory(plan: Plan) -> Iterator[Block]:
     found = plan.result.memory
-    yield Heading("Memory of one GPU" if plan.fleet.vendor != "cpu" else "Memory of one process")
+    one = "process" if plan.fleet.vendor == "cpu" else "GPU"
+    yield Heading(f"Memory of one {one}")
     for key, words in TERMS:
         value = getattr(found, key)
         if value > 5e6:
             yield Row(f"{gib(value):>12}  ", words, "  ", 14)
     yield Row(f"{gib(found.live_peak):>12}  ", "in use at the peak (not all of these at once)", "  ", 14)
-    words = f"the GPU needs {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime"
+    words = f"the {one} needs {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime"
     yield Row("", words, "  ", 14)
 
 

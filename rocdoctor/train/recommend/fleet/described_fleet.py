@@ -17,6 +17,7 @@ from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.fabrics import CARDS_PER_NODE, described_fabric
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB, name_of, read_gpu
 from rocdoctor.train.recommend.fleet.node_network import network_rates
+from rocdoctor.train.recommend.memory.host_memory import part_of_main
 from rocdoctor.train.recommend.plan import Fleet, Seat, Vendor
 
 # GPUs of one node where the family has no usual number of its own.
@@ -297,6 +298,8 @@ def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
     if profile and profile.vram_gib:
         per_die = profile.vram_gib.per_die
         listed = (per_die,) if per_die is not None else profile.vram_gib.values
+    if asked.memory_gib is not None and not listed and profile is not None and profile.family == "amd-apu":
+        return part_of_main(asked.memory_gib, ram_gib, asked.count, notes)
     if asked.memory_gib is not None:
         if listed and not any(0.9 * one <= asked.memory_gib <= 1.03 * one for one in listed):
             sizes = " or ".join(f"{one:g}" for one in listed)

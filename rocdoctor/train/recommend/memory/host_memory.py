@@ -122,6 +122,20 @@ def _as_torch_sees(machine: Machine, device: CountedDevice) -> float | None:
     return min(sizes, default=None)
 
 
+def part_of_main(stated_gib: float, main_gib: float | None, gpus: int, notes: list[str]) -> float:
+    """GiB of each GPU that works in main memory: what is stated, but no more than a part of what the machine has.
+
+    Such a GPU runs out of memory with everything else: the kernel ends a program, often not the one that trains.
+    """
+    most = MOST_OF_MAIN * (main_gib or stated_gib) / gpus
+    if stated_gib <= most:
+        return stated_gib
+    whole = f"{main_gib:g} GiB of main memory" if main_gib else f"{stated_gib:g} GiB, taken for all of main memory,"
+    more = "" if main_gib else "; --ram says how much the machine has"
+    notes.append(f"of {whole} {most:g} GiB per GPU are planned for: the rest is for the system and the program{more}")
+    return most
+
+
 def software_of(machine: Machine) -> Software:
     """The interpreter under test and what it holds."""
     torch = machine.torch

@@ -273,3 +273,14 @@ def test_short_names_of_server_cards_are_known(text: str, profile: str, gib: flo
     gpu = described(text).gpu
     assert (gpu.profile_id, gpu.memory_bytes / GIB) == (profile, gib)
     assert gpu.peak is not None
+
+
+def test_a_gpu_in_main_memory_leaves_the_system_a_part() -> None:
+    """128 GiB are all that a Strix Halo board has; 96 of them may be the GPU's."""
+    every = described("Strix Halo:128GiB")
+    assert every.gpu.memory_bytes == 96 * GIB
+    assert any("--ram says how much" in note for note in every.notes)
+    stated = described("Strix Halo:96GiB", 1, 128)
+    assert stated.gpu.memory_bytes == 96 * GIB
+    assert not any("rest is for the system" in note for note in stated.notes)
+    assert described("Strix Halo:120GiB", 1, 128).gpu.memory_bytes == 96 * GIB
