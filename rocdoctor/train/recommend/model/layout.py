@@ -57,8 +57,10 @@ class Parallel:
 _FRAMEWORKS: tuple[tuple[str, Framework], ...] = (
     ("titan|fsdp2", "fsdp2"),
     ("foundry|composer|fsdp1?$", "fsdp1"),
-    ("deepspeed|zero", "deepspeed"),
+    # Megatron-DeepSpeed divides layers as Megatron-LM does, and ZeRO-1 keeps as much as its distributed optimizer: 16-bit
+    # weights and fp32 gradients whole (``fp32_groups_gradients`` of deepspeed/runtime/bf16_optimizer.py, edaa72212).
     ("megatron|primus|nemo", "megatron"),
+    ("deepspeed|zero", "deepspeed"),
     ("ddp", "ddp"),
 )
 

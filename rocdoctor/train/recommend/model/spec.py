@@ -216,7 +216,8 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     if fused and fused not in {"none", "false", "no", "0"}:
         # torchtitan's and torchtune's earlier form cuts the logits, which exist whole; Liger's cuts the head's input.
         cut = "chunk" in fused and "liger" not in fused and "linear" not in fused
-        loss = "compiled" if "compil" in fused else "chunked" if cut else "fused"
+        written_over = re.search(r"in.?place", fused) is not None  # flash-attn's and llm-foundry's cross-entropy
+        loss = "compiled" if "compil" in fused else "inplace" if written_over else "chunked" if cut else "fused"
         if framework == "megatron" and re.search(r"^(te|transformer.?engine|native|true|1)$", fused):
             # Its own form is the default of --cross-entropy-loss-fusion.
             loss = "inplace" if fused.startswith("t") and fused != "true" else "native"

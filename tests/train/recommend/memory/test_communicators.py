@@ -120,3 +120,23 @@ def test_a_checkpoint_is_joined_beside_the_weights() -> None:
     assert found.memory.needed < found.memory.reserved
     on_gpu = solve({**spec, "parallel": {**plan, "offload_optimizer": None}})
     assert merged_at_start(on_gpu.work) == 0
+
+
+def test_megatron_deepspeed_divides_as_megatron_does() -> None:
+    """BLOOM's 181B on 384 A100 (bigscience, chronicles of tr11): 56 GB of the device, 121 s a step."""
+    model = {"name": "bloom-like", "layers": 72, "hidden": 14336, "ffn": 57344, "heads": 64, "kv_heads": 64}
+    model |= {"vocab": 250880, "gated": False, "norm": "layer", "bias": True, "norm_bias": True, "tied": True}
+    plan = {"tp": 8, "pp": 6, "dp": 8, "sp": False, "zero": 1}
+    spec = changed(model=model, gpu=A100, gpus=384, micro_batch=4, global_batch=2048, recompute="full")
+    found = solve(
+        {**spec, "framework": "Megatron-DeepSpeed", "attention": "eager", "fused_ce": "none", "parallel": plan}
+    )
+    assert found.work.framework == "megatron"
+    assert (found.memory.reserved + found.memory.context) / GIB == pytest.approx(56e9 / GIB, rel=0.05)
+
+
+def test_a_loss_that_writes_over_the_logits_keeps_four_bytes() -> None:
+    found, plain = (solve(changed(framework="ddp", parallel={"dp": 8}, fused_ce=one)) for one in ("in-place", "none"))
+    assert found.work.loss == "inplace"
+    words = found.work.tokens * found.work.model.vocab
+    assert plain.memory.logits - found.memory.logits == pytest.approx(10 * words)
