@@ -21,6 +21,7 @@ def cautions(work: Work, found: GpuMemory, packages: Packages = None) -> Iterato
     yield from _sharded_bitsandbytes(work)
     yield from _shifted_copies(work, found, packages)
     yield from _copied_moments(work, found, packages)
+    yield from _held_moments(work)
 
 
 def _installed(packages: Packages, *names: str) -> tuple[str, tuple[int, ...]]:
@@ -49,6 +50,15 @@ def _sharded_bitsandbytes(work: Work) -> Iterator[str]:
         yield (
             "bitsandbytes' 8-bit Adam does not support FSDP2's sharded weights (its kernels end in illegal memory "
             "accesses). Use torchao's AdamW8bit (the Trainer's adamw_torch_8bit), or DistributedDataParallel."
+        )
+
+
+def _held_moments(work: Work) -> Iterator[str]:
+    """What a second moment in bf16 cannot follow; tried with torch 2.13 (train/emit/targets/trainer.py)."""
+    if work.pure_bf16 and work.optimizer == "adam" and not work.step_in_backward:
+        yield (
+            "Second moments in bf16 hardly fall with AdamW's usual beta2 of 0.999: a step changes them by less than "
+            "bf16 can hold. Use 0.95 (adam_beta2 of the Trainer)."
         )
 
 

@@ -80,3 +80,10 @@ def test_processors_get_the_type_that_was_planned() -> None:
     made = plan(fleet(vendor="cpu"), framework="ddp transformers", method="lora", precision="fp32", parallel={"dp": 8})
     assert _values(made)["dtype"] == "float32"
     assert _values(_plan())["dtype"] == "bfloat16"
+
+
+def test_moments_in_16_bits_get_a_beta_that_they_can_follow() -> None:
+    half = _values(_plan("fsdp2", "full", precision="pure bf16"))
+    assert half["adam_beta2"] == 0.95
+    assert "adam_beta2" not in _values(_plan("fsdp2", "full"))
+    assert "adam_beta2" not in _values(_plan(method="lora"))
