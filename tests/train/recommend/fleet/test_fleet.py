@@ -273,6 +273,7 @@ def test_short_names_of_server_cards_are_known(text: str, profile: str, gib: flo
     gpu = described(text).gpu
     assert (gpu.profile_id, gpu.memory_bytes / GIB) == (profile, gib)
     assert gpu.peak is not None
+    assert read_gpu(text.split("x")[-1], {}, []).profile_id == profile
 
 
 def test_a_gpu_in_main_memory_leaves_the_system_a_part() -> None:

@@ -47,6 +47,10 @@ def test_groups_of_megatron_stay_below_what_was_measured() -> None:
     experts = held(model=MIXTURE, framework="megatron", parallel={**plan, "ep": 2})
     assert 2.5 < dense < 7e9 / GIB
     assert dense < experts < 9.5e9 / GIB
+    # Tokens go to each of seven peers.
+    far = {"ep": 8, "dp": 8}
+    spread = held(model=MIXTURE, framework="megatron", parallel=far)
+    assert spread - held(framework="megatron", parallel={"dp": 8}) > 7 * 32 * 12 / 1024
     # Each dimension has a group of its own.
     assert held(framework="megatron", parallel={"dp": 8}) < dense
 
@@ -61,6 +65,10 @@ def test_groups_over_the_network_have_fewer_channels_to_each_peer() -> None:
 def test_what_was_not_read_stays_what_it_was(gpu: dict[str, Any]) -> None:
     assert held(gpu, 0.6) == pytest.approx(0.6)
     assert held(gpu, 0.6, gpus=1, parallel={}) == 0
+    many = {**MIXTURE, "experts": 64}
+    assert held(gpu, 0.6, model=many, framework="megatron", gpus=64, parallel={"ep": 64, "dp": 64}) == pytest.approx(
+        0.6
+    )
 
 
 def test_cards_without_links_have_two_channels() -> None:
