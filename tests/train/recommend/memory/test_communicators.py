@@ -148,3 +148,16 @@ def test_a_loss_that_writes_over_the_logits_keeps_four_bytes() -> None:
     assert found.work.loss == "inplace"
     words = found.work.tokens * found.work.model.vocab
     assert plain.memory.logits - found.memory.logits == pytest.approx(10 * words)
+
+
+def test_no_rests_on_what_is_surely_taken() -> None:
+    """A rank with many groups may connect fewer of them than are counted."""
+    plan = {"tp": 2, "pp": 2, "dp": 2, "sp": True, "dist_opt": True}
+    found = solve(changed(gpu=H100, framework="megatron", parallel=plan))
+    assert found.memory.context > 1.5 * GIB
+
+    def verdict(room: float) -> str:
+        return solve(changed(gpu={**H100, "usable_gib": room}, framework="megatron", parallel=plan)).fits
+
+    assert verdict(found.memory.low / GIB + 1.3) == "tight"
+    assert verdict(found.memory.low / GIB + 1.1) == "no"

@@ -226,7 +226,7 @@ def test_no_step_of_pretraining_is_longer_than_any_published_one() -> None:
 
 
 def test_a_micro_batch_that_only_a_whole_graph_holds_says_so() -> None:
-    plan = recommend(fleet("RTX 4090"), work("llama-3.1-8b", method="full", seq=2048)).plan
+    plan = recommend(fleet("RTX 4090"), work("qwen2.5-7b", method="full", seq=1024)).plan
     assert plan is not None and plan.work.compile
     # The next size fits compiled, and not as it is.
     larger = replace(plan.work, micro_batch=plan.work.micro_batch + 1)
