@@ -76,7 +76,7 @@ def test_emit_writes_them(method: str, tmp_path: Path) -> None:
 
 
 def test_processors_get_the_type_that_was_planned() -> None:
-    """In bf16 a step of adapters took twice as long on a processor without its instructions."""
+    """A plan for processors in fp32 has its weights in fp32 as well."""
     made = plan(fleet(vendor="cpu"), framework="ddp transformers", method="lora", precision="fp32", parallel={"dp": 8})
     assert _values(made)["dtype"] == "float32"
     assert _values(_plan())["dtype"] == "bfloat16"
