@@ -9,6 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ _UNFINISHED = regex(r"\.[0-9]{1,12}\.json(?:l)?\.gz\.[0-9a-f]{12}")
 _MOST_HEAD = 2 * MOST_NET
 _LATEST = 253_402_300_799  # the last second of the year 9999: no later one can be printed
 _MOST_STATE = 1 << 28
+_MOST_NAMES = 1_000_000  # a round a minute for two years
 # Of 100,000 nodes with 16 GPUs: 60 values and a few tables each. A text of brackets takes 30 times its size in memory.
 _MOST_VALUES, _MOST_TABLES = 1 << 24, 1 << 22
 # What damaged or strange JSON raises on the way to what it should be; infinity is no whole number.
@@ -47,7 +49,7 @@ def numbered(folder: Path) -> dict[int, Path]:
     """The files of a folder by the numbers in their names, in order; what has another name is none of ours."""
     found = {}
     with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(folder)):
+        for name in _names(folder):
             if match := _NAME.fullmatch(name):
                 found[int(match[1])] = folder / name
     return dict(sorted(found.items()))
@@ -56,8 +58,14 @@ def numbered(folder: Path) -> dict[int, Path]:
 def unfinished(folder: Path) -> list[Path]:
     """Files that whoever was killed while it wrote has left, as ``host/live/new_file.py`` names them."""
     with contextlib.suppress(OSError):
-        return [folder / name for name in os.listdir(folder) if _UNFINISHED.fullmatch(name)]
+        return [folder / name for name in _names(folder) if _UNFINISHED.fullmatch(name)]
     return []
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """One after the other: a store that somebody looks at may be a stranger's."""
+    with os.scandir(folder) as entries:
+        yield from (one.name for one in islice(entries, _MOST_NAMES))
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from rocdoctor.fleet.read_record import NODE, RecordError, RecordReader, tagged
 from rocdoctor.fleet.record import MOST_BYTES, NodeRecord
 from rocdoctor.fleet.retention import KeptRound, Retention, begins, too_large, too_old
 from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.host.live.folder_names import names_in
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import open_regular, read_regular
@@ -35,6 +36,7 @@ from rocdoctor.host.live.trust import privileged, weaknesses
 
 _KEPT_STATES = 8
 _MOST_NODES = 100_000
+_MOST_NAMES = 4 * _MOST_NODES  # in a folder of records, where each node may write
 _DAY_S = 86400
 _STALE_S = _DAY_S  # older ones say nothing of now (judge.py)
 _LEVEL = 1
@@ -115,7 +117,7 @@ class Batch:
             with open_regular(path) as stream:
                 self.read_lines(stream)
             return
-        for name in sorted(os.listdir(path)):
+        for name in sorted(names_in(str(path), _MOST_NAMES)):
             each = path / name
             if each.suffix == ".json" and NODE.fullmatch(each.stem) and not self._too_many(each.stem):
                 try:

@@ -15,10 +15,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from rocdoctor.host.live.folder_names import names_in
+from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.host.live.trust import owner_of, read_code
 from rocdoctor.judging.check import Check
 from rocdoctor.knowledge.load import kept, knowledge_folder
 
+_MOST_BYTES = 4 << 20
 _MANY = 50  # checks: of fewer it is cheaper to read each one's byte code
 
 
@@ -44,7 +47,7 @@ def checks_folder() -> Path:
 def check_files(folder: Path) -> list[Path]:
     """The check files of a folder, sorted by name; names with a leading underscore are helpers."""
     try:
-        names = sorted(os.listdir(folder))
+        names = sorted(names_in(str(folder)))
     except OSError:
         return []
     return [
@@ -57,7 +60,7 @@ def check_files(folder: Path) -> list[Path]:
 def manual_of(path: Path) -> str:
     """The manual page of a check file: its docstring, read without importing it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, _MOST_BYTES).decode("utf-8")
         end = text.find('"""', 3)
         if text.startswith('"""') and end > 0 and "\\" not in text[:end]:  # the usual form: no parsing needed
             return inspect.cleandoc(text[3:end])

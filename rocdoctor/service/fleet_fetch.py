@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import shlex
 import shutil
@@ -16,6 +15,7 @@ from rocdoctor.fleet.fetching import Asking, FetchName, FetchPlan, fetch_plan
 from rocdoctor.fleet.node_side import TOO_LARGE, failed, missing_reason
 from rocdoctor.fleet.record import MOST_BYTES
 from rocdoctor.fleet.store import Batch
+from rocdoctor.host.live.folder_names import files_below
 from rocdoctor.host.live.program_lines import program_lines
 from rocdoctor.host.live.programs import child_environment, find_program, refusal, root_home, weak_code
 from rocdoctor.host.live.settings_code import named_code
@@ -163,14 +163,23 @@ def _inventory(given: str | None) -> str | None:
             return given
         raise UsageError(f"--inventory {given}: no such file")
     beside = path if os.path.isdir(path) else os.path.dirname(path)
+    try:
+        why = _not_roots(path, beside) if privileged() else ""
+    except OSError as error:
+        why = f"{error.filename or path}: {error.strerror or error}"
+    if why:
+        raise UsageError(f"--inventory {given}: {why}, and root runs no code of others")
+    return path
+
+
+def _not_roots(path: str, beside: str) -> str:
+    """Why others can change an inventory, what lies beside it, or the code that these name; raises OSError."""
     folders = [one for one in (path, f"{beside}/group_vars", f"{beside}/host_vars") if os.path.isdir(one)]
     places = [path, *folders, *(place for one in folders for place in doubtful_below(one, set()))]
     files = [path, *(one.path for one in entries(path))]
     programs = [one for one in files if os.path.isfile(one) and os.access(one, os.X_OK)]
     texts = [one for one in files if one not in programs]
     for one in ("group_vars", "host_vars"):
-        texts += glob.iglob(f"{glob.escape(beside)}/{one}/**", recursive=True)
-    named = (named_code(one, weak_code) for one in (texts if privileged() else ()))
-    if why := next(filter(None, chain(map(weak, places), map(refusal, programs), named)), ""):
-        raise UsageError(f"--inventory {given}: {why}, and root runs no code of others")
-    return path
+        texts += files_below(f"{beside}/{one}")
+    named = (named_code(one, weak_code) for one in texts)
+    return next(filter(None, chain(map(weak, places), map(refusal, programs), named)), "")

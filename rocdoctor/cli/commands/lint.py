@@ -13,6 +13,7 @@ from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.commands.check import JudgingOptions, Threshold, exit_code, judging_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
+from rocdoctor.host.live.folder_names import TooManyNamesError, entries_of, is_folder
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.knowledge.messages.advice import advice_named
 from rocdoctor.lint.env_findings import CHECKS, judge
@@ -184,7 +185,7 @@ def _of_folder(folder: str, notes: list[str]) -> list[Advised]:
     """What is found in a folder; notes say what of it is not judged."""
     found: list[Advised] = []
     lost: list[str] = []
-    for number, path in enumerate(_below(folder)):
+    for number, path in enumerate(_below(folder, notes)):
         if number == _MAX_FILES:
             notes.append(f"{spelled(folder)}: only its first {_MAX_FILES} files are judged")
             break
@@ -201,10 +202,20 @@ def _of_folder(folder: str, notes: list[str]) -> list[Advised]:
     return found
 
 
-def _below(folder: str) -> Iterator[str]:
-    for base, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if one not in _PASSED)
-        for name in sorted(files):
+def _below(folder: str, notes: list[str]) -> Iterator[str]:
+    todo = [folder]
+    while todo:
+        base = todo.pop()
+        try:
+            entries = sorted(entries_of(base), key=lambda one: one.name)
+        except TooManyNamesError as error:
+            notes.append(f"{spelled(base)}: {error.strerror}")
+            continue
+        except OSError:
+            continue
+        below = [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+        todo += [os.path.join(base, one) for one in reversed(below) if one not in _PASSED]
+        for name in (one.name for one in entries if not is_folder(one)):
             # What a file is in a folder only its name says; others would have to be opened one by one.
             if is_read(str(Path(base, name))):
                 yield str(Path(base, name))

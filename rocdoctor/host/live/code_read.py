@@ -17,11 +17,11 @@ What reads a script and is none of these has no answer: the program is not start
 from __future__ import annotations
 
 import errno
-import glob
 import math
 import os
 from collections.abc import Callable, Collection, Iterator
 
+from rocdoctor.host.live.folder_names import matching
 from rocdoctor.host.live.libraries import Libraries
 from rocdoctor.host.live.python_code import Use, read_by_python
 from rocdoctor.host.live.scripts import first_line, is_program, named_places, named_programs, reader, text_of
@@ -121,7 +121,7 @@ class CodeReader:
     def _read(self, path: str, use: Use | None, deep: int, weak: bool) -> Iterator[str | Weakness]:
         name = os.path.basename(path)
         for pattern in _ALSO.get(name, ()):
-            for place in glob.glob(os.path.expanduser(pattern)):
+            for place in matching(os.path.expanduser(pattern)):
                 yield place
                 if name in _NAMING and not place.endswith(".so"):
                     yield from self._named_by(place, deep)
@@ -174,7 +174,7 @@ class CodeReader:
         elif "$0" in text and any(_PYTHON.match(os.path.basename(one)) for one in programs):  # it is one in Python too
             yield from _modules_beside(path)
         elif _PERL.match(kind):
-            yield from _below([one for pattern in _PERL_MODULES for one in glob.glob(pattern)])
+            yield from _below([one for pattern in _PERL_MODULES for one in matching(pattern)])
             for place in places if "lib" in text else ():  # use lib
                 yield from _modules_of(place)
         elif not _PLAIN.match(kind) and first_line(by) is None:

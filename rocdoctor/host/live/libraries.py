@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import os
 import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocdoctor.host.live.folder_names import TooManyNamesError, matching
 from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.host.live.trust import Weakness, weaknesses
 from rocdoctor.host.live.trusted_content import doubtful_in, entries
@@ -57,7 +57,10 @@ class Libraries:
     def __init__(self, cache: str = CACHE) -> None:
         self._cached = frozenset(cached_folders(cache))
         usual = dict.fromkeys([*self._cached, *_OWN])
-        better = [one for folder in usual for one in glob.glob(f"{glob.escape(folder)}/glibc-hwcaps/*")]
+        better: list[str] = []
+        for folder in usual:
+            with contextlib.suppress(TooManyNamesError):  # then it is not root's, and counts as it is
+                better += matching("glibc-hwcaps/*", folder)
         self._usual = (*usual, *better)
         self._weak: dict[str, dict[str, Weakness]] = {}
         self._linked: dict[str, Linked | None] = {}

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import contextlib
 import errno
-import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
+from rocdoctor.host.live.folder_names import matching
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.host.live.trust import mounted_in
 from rocdoctor.host.live.trusted_content import Looked, doubtful_below, doubtful_in, entries, looks_weak
@@ -61,7 +61,7 @@ def read_by_python(path: str, use: Use) -> Iterator[str]:
 
 
 def _below(prefix: str, patterns: tuple[str, ...]) -> list[str]:
-    return [place for one in patterns for place in glob.glob(f"{glob.escape(prefix)}/{one}")]
+    return [place for one in patterns for place in matching(one, prefix)]
 
 
 def _named_folders(folder: str) -> list[str]:
@@ -101,12 +101,12 @@ def _run_at_start(folder: str) -> list[str]:
     return list(found)
 
 
-def _small_files(folder: str, pattern: str) -> Iterator[str]:
+def _small_files(folder: str, pattern: str) -> list[str]:
     """Those of a folder whose name matches; raises OSError where there are more than any environment has."""
-    for count, path in enumerate(glob.iglob(f"{glob.escape(folder)}/{pattern}")):
-        if count >= _MOST_SMALL:
-            raise OSError(errno.E2BIG, f"holds more than {_MOST_SMALL} files {pattern}", folder)
-        yield path
+    found = matching(pattern, folder)
+    if len(found) > _MOST_SMALL:
+        raise OSError(errno.E2BIG, f"holds more than {_MOST_SMALL} files {pattern}", folder)
+    return found
 
 
 def _add(found: dict[str, None], names: Iterable[str], folder: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import stat
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Status, normalise
 from rocdoctor.host.live import processes
 from rocdoctor.host.live.device_nodes import open_as, open_as_we_are, stat_text
+from rocdoctor.host.live.folder_names import TooManyNamesError, matching
 from rocdoctor.host.live.programs import invoking_user
 from rocdoctor.model.lazy_re import regex
 
@@ -65,7 +65,10 @@ def _read(question: str) -> Answer:
 
 def _list(question: str) -> Answer:
     pattern = _path(question)
-    found = sorted(glob.glob(pattern))
+    try:
+        found = sorted(matching(pattern))
+    except TooManyNamesError as error:
+        return Answer(question, "failed", note=str(error.strerror))
     if not found:  # also where the folder may not be looked into, or fails: then nothing is known of what it holds
         folder = os.path.dirname(re.split(r"[*?\[]", pattern, maxsplit=1)[0]) or "/"
         try:

@@ -7,13 +7,12 @@ may stand is a program. That is more than a run reads, which is the safe side.
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import re
 from collections.abc import Collection, Iterator
-from itertools import islice
 from pathlib import Path
 
+from rocdoctor.host.live.folder_names import TooManyNamesError, matching, names_in
 from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.model.lazy_re import regex
 
@@ -102,7 +101,7 @@ def named_places(path: str, text: str) -> Iterator[str]:
         raise OSError(errno.EFBIG, "too long a script to be looked through", path)
     words = _PATH.findall(filled)
     for folder, names in _MANY.findall(filled):
-        words += islice(glob.iglob(f"{glob.escape(folder)}{names}"), _MOST_MATCHES)
+        words += matching(names, folder)[:_MOST_MATCHES]
     words += [word[word.index("/") :] for word in words]  # $HERE/x
     for word in dict.fromkeys(words):
         for place in (
@@ -148,7 +147,9 @@ def named_programs(text: str, folders: Collection[str]) -> Iterator[str]:
 
 def _listed(folder: str) -> list[str]:
     try:
-        return os.listdir(folder)
+        return names_in(folder)
+    except TooManyNamesError:
+        raise
     except OSError:
         return []
 

@@ -6,13 +6,12 @@ in its place, since ssh does not look whose it is (muxclient in mux.c of openssh
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
+from rocdoctor.host.live.folder_names import is_pattern, matching
 from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.host.live.trust import weak
 from rocdoctor.host.live.trusted_content import doubtful_below
@@ -142,19 +141,19 @@ def _included(path: str, first: str, text: str) -> Iterator[tuple[str, list[str]
                 word = os.path.expanduser(word)
             for folder in dict.fromkeys(map(os.path.dirname, (path, first))):
                 place = os.path.join(folder, word)
-                files = [*islice(glob.iglob(place), _MOST_MATCHES)]
+                files = matching(place)[:_MOST_MATCHES]
                 if files or os.path.isabs(word) or folder == os.path.dirname(path):
-                    yield (os.path.dirname(place) if glob.has_magic(place) else place), [*files, *_folders_of(place)]
+                    yield (os.path.dirname(place) if is_pattern(place) else place), [*files, *_folders_of(place)]
     for value in _CONF_FOLDERS.findall(text):
         for word in map("".join, _WORD.findall(value.replace("$CFGDIR", os.path.dirname(path)))):
             if os.path.isabs(word):
-                yield word, [*islice(glob.iglob(os.path.join(glob.escape(word), "*")), _MOST_MATCHES)]
+                yield word, matching("*", word)[:_MOST_MATCHES]
 
 
 def _folders_of(place: str) -> Iterator[str]:
     """The folders that wildcards lead to: whoever owns one of them may put a file there later."""
-    while glob.has_magic(place := os.path.dirname(place)):
-        yield from islice(glob.iglob(place), _MOST_MATCHES)
+    while is_pattern(place := os.path.dirname(place)):
+        yield from matching(place)[:_MOST_MATCHES]
 
 
 def _folders_in(path: str, text: str) -> Iterator[str]:

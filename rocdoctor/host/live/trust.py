@@ -22,6 +22,7 @@ from rocdoctor.host.live.user_mounts import Place, UserMounts
 
 _ROOT = frozenset((0,))
 _MAX_LINKS = 40
+_MOST_CODE = 4 << 20  # of a check of somebody's own
 # Debian gives parts of /usr/local to "staff", one of the groups that a distribution numbers; nobody is in it there.
 _STATIC_GROUPS = range(1, 100)
 
@@ -291,7 +292,10 @@ def read_code(path: Path) -> bytes:
             refused = "it was replaced in the meantime"
         if refused:
             raise OSError(errno.EPERM, refused, str(path))
-        return stream.read()
+        code = stream.read(_MOST_CODE + 1)
+        if len(code) > _MOST_CODE:
+            raise OSError(errno.EFBIG, f"it is longer than {_MOST_CODE} bytes", str(path))
+        return code
 
 
 def read_settings(path: Path, most_bytes: int = 65536) -> bytes:

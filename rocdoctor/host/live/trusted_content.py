@@ -6,21 +6,18 @@
 from __future__ import annotations
 
 import errno
-import glob
 import math
 import os
 import stat
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
+from rocdoctor.host.live.folder_names import TooManyNamesError, entries_of, matching
 from rocdoctor.host.live.trust import mounted_in, weaknesses
 
 # More than the largest environments hold; a link may lead anywhere.
 _MOST_FILES = 1_000_000
-# Of one folder, all of which is held at once: a server may have names without end.
-_MOST_NAMES = 200_000
 
 
 @dataclass(slots=True)
@@ -94,13 +91,13 @@ def doubtful_in(folder: str) -> Iterator[str]:
 def entries(folder: str) -> list[os.DirEntry[str]]:
     """What lies in a folder; nothing where it cannot be read. Raises OSError where that is too much to be held."""
     try:
-        with os.scandir(folder) as names:
-            found = list(islice(names, _MOST_NAMES + 1))
+        found = entries_of(folder)
+    except TooManyNamesError:
+        ALL.files += 1
+        raise
     except OSError:
         return []
     ALL.files += len(found) + 1
-    if len(found) > _MOST_NAMES:
-        raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
     return found
 
 
@@ -117,7 +114,10 @@ def looks_weak(entry: os.DirEntry[str], mounted: Collection[str]) -> bool:
 
 def weak_libraries(folder: str, until: float) -> bool:
     """Whether somebody else can change a file that stands in a folder of libraries, or it is not known by then."""
-    places = [folder, *glob.glob(f"{glob.escape(folder)}/glibc-hwcaps/*")]
+    try:
+        places = [folder, *matching("glibc-hwcaps/*", folder)]
+    except TooManyNamesError:
+        return True
     return any(time.monotonic() > until or _any_weak(iter([one])) or _any_weak(doubtful_in(one)) for one in places)
 
 
@@ -128,7 +128,10 @@ def weak_packages(folder: str, until: float) -> bool:
 
 def weak_user_site(base: str, until: float) -> bool:
     """Whether somebody else can change what Python imports from below a folder such as ~/.local, or make it."""
-    found = glob.glob(f"{glob.escape(base)}/lib/python3*/site-packages")
+    try:
+        found = matching("lib/python3*/site-packages", base)
+    except TooManyNamesError:
+        return True
     return any(_any_weak(iter([one])) or weak_packages(one, until) for one in found)
 
 

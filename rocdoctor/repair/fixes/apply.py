@@ -8,11 +8,13 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.repair.fixes.journal import Copy, Entry, Journal
 from rocdoctor.repair.fixes.present_state import taken_back
 from rocdoctor.repair.fixes.steps import Edit, Run, Step, Write, check_command, kernel_path
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.fixes.user_files import (
+    MOST_BYTES,
     Refused,
     SeenFile,
     digest_of,
@@ -207,7 +209,7 @@ def _undo_run(entry: Entry, place: TargetMachine, journal: Journal) -> str:
 
 def _as_before(copy: Copy, place: TargetMachine) -> bool:
     try:
-        data = place.real(copy.path).read_bytes()
+        data = read_regular(place.real(copy.path), MOST_BYTES)
     except OSError:
         return not copy.copy
     return bool(copy.copy) and digest_of(data) == copy.digest

@@ -306,8 +306,7 @@ def test_settings_of_what_reaches_nodes_count(
 ) -> None:
     box = Box(shared / "box")
     path = str(box.script("", name=f"bin/{program}"))
-    whole = glob.glob
-    monkeypatch.setattr(glob, "glob", lambda pattern: whole(f"{box.root}{pattern}"))
+    monkeypatch.setattr(code_read, "matching", lambda pattern: glob.glob(f"{box.root}{pattern}"))
     monkeypatch.setattr(os.path, "expanduser", lambda path: path.replace("~root/", "/root/"))
     box.ours(setting)
     assert CodeReader().weak(path) == []

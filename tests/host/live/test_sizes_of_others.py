@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.live import (
+    folder_names,
     gpu_holders,
     interpreter,
     libraries,
     process_root_questions,
     run_program,
-    trusted_content,
 )
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.libraries import Libraries, linked
@@ -274,7 +274,7 @@ def test_a_large_environment_is_looked_through_as_long_as_that_goes_on(
 def test_a_folder_with_names_without_end_is_not_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / str(number)).touch()
-    monkeypatch.setattr(trusted_content, "_MOST_NAMES", 4)
+    monkeypatch.setattr(folder_names, "MOST_NAMES", 4)
     assert len(entries(str(tmp_path))) == 4
     told = iter(range(1000))
     monkeypatch.setattr(os, "scandir", lambda folder: contextlib.nullcontext(told))

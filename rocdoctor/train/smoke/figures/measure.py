@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.host.live.new_file import folder_for, write_new
+from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.figures.figure_math import Figures, Measured, figures_of
 from rocdoctor.train.smoke.figures.sampler import Reading, Sampler, summary
@@ -29,6 +30,7 @@ BUDGET_S = {"cpu": 10.0, "cuda": 20.0}
 _GRACE_S = 10.0
 _COMPILE_LEAST_S = 5.0
 _BUSY_PERCENT = 50
+_MOST_TRACE_BYTES = 512 << 20
 _ON_GPUS = ("figures-host", "figures-pairs", "figures-compiled")
 
 
@@ -185,7 +187,7 @@ def _keep_trace(made: str, wanted: str) -> str:
     """Copy the trace out of the pool's folder; never over another file."""
     try:
         with folder_for(Path(wanted).parent) as folder:
-            write_new(Path(wanted), Path(made).read_bytes(), folder=folder)
+            write_new(Path(wanted), read_regular(Path(made), _MOST_TRACE_BYTES), folder=folder)
     except OSError as error:
         return f"the trace could not be written: {error}"
     return f"a trace of three training steps was written to {wanted}"

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import socket
-import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocdoctor import __version__
+from rocdoctor.host.live.run_program import run_bounded
 from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.host.masking.rules import DROPPED
 from rocdoctor.knowledge.lookup import env_names
@@ -206,18 +206,14 @@ def within(limit_s: float, question: Callable[[], _T]) -> _T | None:
 def _versions(interpreter: str, limit_s: float) -> tuple[dict[str, str | None], str]:
     found: dict[str, str | None] = {"rocdoctor": __version__}
     try:
-        done = subprocess.run(
-            [interpreter, str(WORKER), "versions"],
-            capture_output=True,
-            timeout=limit_s,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
-        told = json.loads(done.stdout.splitlines()[-1])
-    except subprocess.TimeoutExpired:
-        return found, f"the interpreter gave no answer within {limit_s:g} s"
-    except (OSError, ValueError, IndexError) as error:
+        done = run_bounded("run versions", [interpreter, str(WORKER), "versions"], limit_s, dict(os.environ))
+        if done.status == "timeout":
+            return found, f"the interpreter gave no answer within {limit_s:g} s"
+        told = json.loads(done.text.splitlines()[-1])
+    except (ValueError, IndexError, RecursionError) as error:
         return found, f"the interpreter reported no versions ({type(error).__name__})"
+    if not isinstance(told, dict):
+        return found, "the interpreter reported no versions"
     return {**found, **{name: _word(told.get(name)) for name in VERSION_NAMES[1:]}}, ""
 
 

@@ -14,11 +14,13 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
+from rocdoctor.host.live.folder_names import matching
 from rocdoctor.host.live.patience import within
 
 _PATIENCE_S = 1.0  # the cache may lie on a server that is gone; the run's deadline holds all the same
 _VARIABLE, _BELOW_CACHES = "TORCH_EXTENSIONS_DIR", "torch_extensions"
 _NAME = "lock"
+_MOST_NAMES = 20_000  # folders of extensions
 _DEPTHS = (f"*/{_NAME}", f"*/*/{_NAME}")  # with and without a folder for each Python and kind of GPU
 _File = tuple[int, int, int]  # device, inode, and when it was made: numbers of inodes come again
 
@@ -69,7 +71,7 @@ class BuildLocks:
         if not self._root.is_absolute():
             return
         with contextlib.suppress(OSError):
-            for path in (one for depth in _DEPTHS for one in self._root.glob(depth)):
+            for path in (Path(one) for depth in _DEPTHS for one in matching(depth, str(self._root), _MOST_NAMES)):
                 with contextlib.suppress(OSError):
                     told = path.lstat()
                     if stat.S_ISREG(told.st_mode) and told.st_uid == os.getuid():

@@ -65,11 +65,15 @@ def _written(folder: Path, first_s: float, last_s: float) -> int:
 
 
 def _times(folder: Path) -> Iterator[float]:
-    seen = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            seen += 1
-            if seen > _MOST_FILES:
-                return
-            with contextlib.suppress(OSError):
-                yield os.stat(os.path.join(place, name)).st_mtime
+    seen, todo = 0, [str(folder)]
+    while todo:
+        with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
+            for one in entries:
+                seen += 1
+                if seen > _MOST_FILES:
+                    return
+                with contextlib.suppress(OSError):
+                    if one.is_dir(follow_symlinks=False):
+                        todo.append(one.path)
+                    else:
+                        yield one.stat().st_mtime

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocdoctor.host.live.run_program import run_bounded
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.verdicts import judge
@@ -100,16 +101,11 @@ def installed(place: LaunchPlace, names: Sequence[str]) -> dict[str, str] | None
         return {}
     mark = secrets.token_hex(8)
     try:
-        done = subprocess.run(
-            [place.interpreter, str(WORKER / "__main__.py"), "installed", *names],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_METADATA_S,
-            env=environment(place.surroundings, mark),
-            check=True,
-        )
-        return {str(name): str(version) for name, version in json.loads(done.stdout).items()}
-    except (OSError, ValueError, subprocess.SubprocessError):
+        argv = [place.interpreter, str(WORKER / "__main__.py"), "installed", *names]
+        done = run_bounded("run installed", argv, _METADATA_S, environment(place.surroundings, mark))
+        told = json.loads(done.text) if done.ok and done.exit_code == 0 else None
+        return {str(name): str(version) for name, version in told.items()} if isinstance(told, dict) else None
+    except (ValueError, RecursionError):
         return None
     finally:
         sweep(mark)
@@ -216,7 +212,7 @@ class _Watch:
 def _read(path: Path) -> str:
     with contextlib.suppress(OSError), path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - _LOG_BYTES))
-        return stream.read().decode("utf-8", errors="replace")
+        return stream.read(_LOG_BYTES).decode("utf-8", errors="replace")
     return ""
 
 

@@ -72,6 +72,7 @@ _LAUNCHER = frozenset(
 
 # A process that hangs in the kernel may hold the lock of its memory, where its environment and its maps are read.
 _MEMORY_S = 1.0
+_MOST_VARIABLES_BYTES = 8 << 20  # the kernel passes 6 MiB at most (bprm_stack_limits of fs/exec.c)
 _mute: set[str] = set()
 
 
@@ -93,7 +94,7 @@ def _environment(entry: str) -> list[bytes]:
         if {int(word) for word in row.split()[1:]} != {os.getuid()}:
             return []
         with open(f"/proc/{entry}/environ", "rb") as stream:
-            return stream.read().split(b"\0")
+            return stream.read(_MOST_VARIABLES_BYTES).split(b"\0")
     except (OSError, ValueError):
         return []
 
@@ -162,7 +163,7 @@ def tail(path: Path, lines: int = 3, keep: Collection[str] = ()) -> str:
     """The last lines of a file, bounded, after earlier ones that hold one of ``keep`` (lower case)."""
     with contextlib.suppress(OSError), path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - (65536 if keep else 8192)))
-        words = [line for line in stream.read().decode("utf-8", errors="replace").splitlines() if line.strip()]
+        words = [line for line in stream.read(65536).decode("utf-8", errors="replace").splitlines() if line.strip()]
         kept = [line for line in words[:-lines] if any(one in line.lower() for one in keep)]
         return "\n".join(line[:300] for line in (*kept[:4], *words[-lines:]))
     return ""
