@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from rocdoctor.host.live.patience import within
 from rocdoctor.judging.check import Check
+from rocdoctor.judging.loading import NO_ANSWER, OWN_LIMIT_S, is_ours
 from rocdoctor.model.evidence import NotKnown
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding, NotApplicable, Selected, Verdict
 from rocdoctor.model.subject import MACHINE
 
+# Checks of somebody that did not end: each holds a thread for good, and is not asked again.
+_endless: set[Path] = set()
+
 
 def run_check(one: Check, machine: Machine) -> list[Verdict]:
-    """The verdicts of one check on one machine; a crash of the check is a verdict too."""
+    """The verdicts of one check on one machine; a crash of the check is a verdict too, and that it does not end."""
+    if is_ours(one.path):
+        return _run(one, machine)
+    ended = within(OWN_LIMIT_S, lambda: _run(one, machine)) if one.path not in _endless else []
+    if ended:
+        return ended[0]
+    _endless.add(one.path)
+    return [Verdict(one.name, MACHINE, "crashed", why=NO_ANSWER)]
+
+
+def _run(one: Check, machine: Machine) -> list[Verdict]:
     try:
         subjects = one.selector(machine)
     except NotKnown as ended:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.judging import loading
+from rocdoctor.judging import loading, running
 from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check
 from rocdoctor.judging.running import run_check
 from rocdoctor.model.facts import Machine
@@ -100,3 +100,50 @@ def test_what_a_check_of_somebody_prints_is_not_in_the_report(
     one = load_check(path)
     run_check(one, Machine())
     assert capsys.readouterr() == ("", "at its start\nwhen it runs\n")
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        "    while True:\n        pass\n",
+        "    import time\n    time.sleep(600)\n",
+        "    while True:\n        try:\n            raise ValueError\n        except ValueError:\n            pass\n",
+        "    return (number for number in iter(int, 1))\n",
+    ],
+)
+def test_a_check_of_somebody_that_never_ends_is_named(
+    endless: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread is left behind, and it is not asked again: the screens would leave one at each look."""
+    monkeypatch.setattr(running, "OWN_LIMIT_S", 0.05)
+    text = _CHECK.format(title="Waits").replace("machine_with_gpus", "whole_machine")
+    path = tmp_path / "mine.py"
+    path.write_text(text[: text.index("    return")] + _once(endless, tmp_path / "stop"))
+    one = load_check(path)
+    try:
+        for _ in range(2):
+            (verdict,) = run_check(one, Machine())
+            assert (verdict.check, verdict.state, verdict.why) == ("mine", "crashed", "no answer within 5 s")
+    finally:
+        (tmp_path / "stop").touch()
+
+
+def _once(body: str, stop: Path) -> str:
+    """The same, which ends when the test does."""
+    done = f"__import__('os').path.exists({str(stop)!r})"
+    body = body.replace("while True:", f"while not {done}:").replace("sleep(600)", "sleep(1)")
+    return body.replace("iter(int, 1)", f"iter(lambda: {done}, True)")
+
+
+def test_a_check_of_somebody_whose_file_never_ends_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "OWN_LIMIT_S", 0.05)
+    (tmp_path / "mine.py").write_text("import time\ntime.sleep(1)\n")
+    with pytest.raises(CheckLoadError, match=r"mine\.py: TimeoutError: no answer within"):
+        load_check(tmp_path / "mine.py")
+
+
+def test_our_own_checks_need_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "within", lambda *_: pytest.fail("a deadline for a check of ours"))
+    run_check(load_check(checks_folder() / "swap_heavy.py"), Machine())
