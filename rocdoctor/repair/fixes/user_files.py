@@ -6,15 +6,18 @@ import contextlib
 import errno
 import hashlib
 import os
+import secrets
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocdoctor.host.live.exchange import exchange, written_to
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.regular_files import READING, read_opened, read_regular
 from rocdoctor.host.live.trust import owner_of
 
 MOST_BYTES = 1 << 20
+_CHANGED = "somebody has changed it in the meantime"
 # Set again by the kernel for the new file, by the rules of its folder.
 _HARMLESS = frozenset(("security.selinux",))
 
@@ -89,15 +92,74 @@ def replace(seen: SeenFile, data: bytes, mtime_ns: int | None = None, mode: int 
         status = os.lstat(seen.path)
         same = (status.st_ino, status.st_mtime_ns, status.st_uid) == (seen.inode, seen.mtime_ns, seen.uid)
         if not same or not stat.S_ISREG(status.st_mode) or _read_seen(seen.path, status) != seen.data:
-            raise Refused("somebody has changed it in the meantime")
-        write_new(seen.path, data, seen.mode if mode is None else mode, replace=True)
-        if os.lstat(seen.path).st_gid != seen.gid:
-            os.chown(seen.path, -1, seen.gid, follow_symlinks=False)
-            os.chmod(seen.path, seen.mode if mode is None else mode)  # chown takes set-id bits away
-        if mtime_ns is not None:
-            os.utime(seen.path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+            raise Refused(_CHANGED)
+        beside = seen.path.with_name(f".{seen.path.name[:100]}.{secrets.token_hex(6)}")
+        _make(beside, seen, data, seen.mode if mode is None else mode, mtime_ns)
+        _exchange(beside, seen)
     except OSError as error:
         raise Refused(f"it cannot be written ({error.strerror or error})") from None
+
+
+def _make(beside: Path, seen: SeenFile, data: bytes, mode: int, mtime_ns: int | None) -> None:
+    """The new file, all that it shall be, under another name."""
+    write_new(beside, data, mode)
+    try:
+        if os.lstat(beside).st_gid != seen.gid:
+            os.chown(beside, -1, seen.gid, follow_symlinks=False)
+            os.chmod(beside, mode)  # chown takes set-id bits away
+        if mtime_ns is not None:
+            os.utime(beside, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+    except BaseException:
+        _forget(beside)
+        raise
+
+
+def _exchange(beside: Path, seen: SeenFile) -> None:
+    """Give the new file its name, and keep it there only if what comes out is what was read.
+
+    What somebody wrote since goes back to its place, and so does a file that somebody has open for writing. Where names
+    cannot be exchanged, what is written in that very moment is lost.
+    """
+    ours = os.lstat(beside).st_ino
+    try:
+        if not exchange(beside, seen.path):
+            os.replace(beside, seen.path)
+            return
+    except BaseException:
+        _forget(beside)
+        raise
+    changed = True
+    try:
+        changed = not _is_as_read(beside, seen)
+    finally:
+        if changed:
+            _put_back(beside, seen.path, ours)
+        _forget(beside)
+    if changed:
+        raise Refused(_CHANGED)
+
+
+def _put_back(beside: Path, path: Path, ours: int) -> None:
+    """What came out gets its name again; if somebody has put a third file there meanwhile, that one is the newest."""
+    exchange(beside, path)
+    if os.lstat(beside).st_ino != ours:
+        exchange(beside, path)
+
+
+def _is_as_read(beside: Path, seen: SeenFile) -> bool:
+    status = os.lstat(beside)
+    if (status.st_ino, status.st_mtime_ns, status.st_uid) != (seen.inode, seen.mtime_ns, seen.uid):
+        return False
+    descriptor = os.open(beside, READING | os.O_NOFOLLOW)
+    if written_to(descriptor):
+        os.close(descriptor)
+        return False
+    return read_opened(descriptor, beside, MOST_BYTES) == seen.data
+
+
+def _forget(beside: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(beside)
 
 
 def _read_seen(path: Path, status: os.stat_result) -> bytes:
@@ -114,7 +176,7 @@ def _read_seen(path: Path, status: os.stat_result) -> bytes:
     if not same:
         if descriptor >= 0:
             os.close(descriptor)
-        raise Refused("somebody has changed it in the meantime")
+        raise Refused(_CHANGED)
     return read_opened(descriptor, path, MOST_BYTES)
 
 
