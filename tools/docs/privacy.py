@@ -45,7 +45,8 @@ these, so read the file before you post it. Nor have these, which look like tech
 - values of letters alone where only a weak word is next to them (`pass=word`, `token: word`), unless a user stands
   there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
-- street addresses, dates of birth, file system labels, and telephone or account numbers without a word next to them;
+- street addresses, dates of birth, file system labels, and account numbers without a word next to them, as well as
+  telephone numbers that have neither a word nor a `+`;
 - prefixes that differ from line to line (times) before a value that is printed below its name.
 
 An answer that mentions more than {most} people, machines and secrets is cut off: each further line of it becomes

@@ -17,6 +17,11 @@ from rocdoctor.model.lazy_re import regex
 _MAC = regex(
     r"(?<![0-9A-Za-z:-])(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){4}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
 )
+# The head of a frame, as the kernel logs it: to whom, from whom, and what it carries (netfilter, nf_log_syslog.c).
+_MAC_FRAME = regex(
+    r"(?<![0-9A-Za-z:-])(?P<d>[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}):(?P<s>[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5})"
+    r"(?P<t>:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
+)
 # As Cisco writes it, and without any separator where a word says what it is.
 _MAC_DOTS = regex(
     r"(?<![0-9A-Za-z.])(?=[0-9.]{0,14}[a-fA-F])(?P<s>[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
@@ -48,7 +53,10 @@ _ADDRESS_JUST_BEFORE = regex(
     r"[\"']?[ \t]{0,4}[=: \t][ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
-_ADDRESS_AFTER = regex(r":\d{2,5}(?![\d.:])|/\d{1,2}(?![\d.\w])|<\d{2,5}>|[ \t]+(?:dev|proto|port|netmask|scope)\b")
+_ADDRESS_AFTER = regex(
+    r":\d{2,5}(?![\d.:])|/\d{1,2}(?![\d.\w])|<\d{2,5}>|@(?:tcp|o\dib|kfi|gni)\d{0,3}\b"
+    r"|[ \t]+(?:dev|proto|port|netmask|scope)\b"
+)
 _ADDRESS_LINE = regex(
     r"[ \t]*\d{1,3}(?:\.\d{1,3}){3}(?:[ \t]+\d{1,3}(?:\.\d{1,3}){3})+[ \t]*|\s*\d{1,3}(?:\.\d{1,3}){3}[ \t]+[a-zA-Z].*"
 )
@@ -105,6 +113,8 @@ def mask_emails(text: str, pseudonyms: Pseudonyms) -> str:
 def mask_net(text: str, pseudonyms: Pseudonyms) -> str:
     """The text with MAC and IP addresses replaced; relations (same network) and kinds (loopback) survive."""
     text = _MAC.sub(lambda m: mac(m["s"], m["c"], pseudonyms), text)
+    if "MAC" in text:
+        text = _MAC_FRAME.sub(lambda m: f"{mac(m['d'], ':', pseudonyms)}:{mac(m['s'], ':', pseudonyms)}{m['t']}", text)
     if dotted := {match.group() for match in _DOTTED.finditer(text.lower())}:
         text = sub_lines(_MAC_DOTS, lambda m: mac(m["s"], ".", pseudonyms, 4), text, dotted)
     low = text.lower()
@@ -136,6 +146,8 @@ def _ipv6_number(value: str) -> int | None:
 
 
 def _ipv6(value: str, pseudonyms: Pseudonyms) -> str:
+    if "::" not in value and value.count(":") < 6:  # a time, as a rule
+        return value
     address = _ipv6_number(value)
     if address is None:
         return value
@@ -185,18 +197,42 @@ def _is_address(match: re.Match[str], numbers: list[int]) -> bool:
     return _judge_address(text[line_start:start], match.group(), text[end : end + 100].partition("\n")[0], *numbers[:2])
 
 
-@lru_cache(maxsize=4096)
 def _judge_address(before: str, value: str, after: str, first: int, second: int) -> bool:
     """Whether four numbers between these words of a line are an address and not a version."""
-    if _ADDRESS_AFTER.match(after) or _ADDRESS_JUST_BEFORE.search(before):
-        return True
+    if not _NUMBERED.search(before):  # logs repeat what is beside but for the digits, which say nothing there
+        before = before.translate(_NO_DIGITS)
+    said = _beside(before, value.translate(_NO_DIGITS), after.translate(_NO_DIGITS))
     private = first == 192 and second == 168
     private = private or (first == 172 and 16 <= second < 32) or (first == 100 and 64 <= second < 128)
-    if _VERSION_BEFORE.search(before):
-        return private and _ADDRESS_BEFORE.search(before) is not None
-    if private or _ADDRESS_BEFORE.search(before) or _ADDRESS_LINE.fullmatch(before + value + after):
-        return True
-    return (first == 10 or first >= 32) and not _PACKAGE_LINE.fullmatch(before)
+    if said == "perhaps":
+        return private or first == 10 or first >= 32
+    return said == "address" or (private and said != "version")
+
+
+# Digits that are part of a word of the expressions.
+_NUMBERED = regex(r"inet6|python3", re.IGNORECASE)
+_NO_DIGITS = str.maketrans("123456789", "000000000")
+# What may stand before a version, or an address: without any of these words only the sign right before tells.
+_VERSION_WORDS = (
+    *("version", "release", "rev", "firmware", "fw", "bios", "driver", "cuda", "rocm", "hip", "nccl", "rccl", "cudnn"),
+    *("cublas", "curand", "cufft", "cusolver", "cusparse", "nvjitlink", "nvtx", "cupti", "pip", "torch", "python"),
+    *("package", "==", "!=", "<=", ">=", "~=", "@", "ver", "lib", "nvidia-", "amd"),
+)
+_SIGN_BEFORE = regex(r"(?:[-_/v^(]|>=\s*)\Z", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16384)
+def _beside(before: str, value: str, after: str) -> str:
+    """What the words around four numbers make of them; ``private``: an address only where no version looks so."""
+    if _ADDRESS_AFTER.match(after) or _ADDRESS_JUST_BEFORE.search(before):
+        return "address"
+    low = before.lower()
+    worded = any(word in low for word in _VERSION_WORDS) or _SIGN_BEFORE.search(before[-4:])
+    if worded and _VERSION_BEFORE.search(before):
+        return "private" if _ADDRESS_BEFORE.search(before) else "version"
+    if _ADDRESS_BEFORE.search(before) or _ADDRESS_LINE.fullmatch(before + value + after):
+        return "address"
+    return "private" if _PACKAGE_LINE.fullmatch(before) else "perhaps"
 
 
 def _email(match: re.Match[str], pseudonyms: Pseudonyms) -> str:

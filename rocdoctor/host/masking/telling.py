@@ -18,7 +18,7 @@ _PLACEHOLDER = regex(
     r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|"
     r"not(?: (?:set|found|given|configured|needed|required))?|required|optional|enabled|disabled|redacted|"
     r"empty|missing|invalid|expired|str|string|bytes|\d{1,6}|[*x.-]+|\$[A-Za-z_{(]?[\w.:}?@)-]{0,80}|\$\{\{.*|%\w+%|\{\{.*|"
-    r"%[-\d]{0,4}[sdvqr](?:\\\\[nrt]){0,3}|\{|\[|\(|\||>|<.*>|<<[-~]?[\"']?\w{1,40}[\"']?|inherit)[,;)\]}]*",
+    r"%[-\d]{0,4}[sdvqr](?:\\\\[nrt]){0,3}|\{|\[|\(|\||>|<.*>|<<[-~]?[\"']?\w{1,40}[\"']?|inherit)[,;)\]}]*|configured\.",
     re.IGNORECASE | re.DOTALL,
 )
 _BY_HAND = regex(r"[\d.:+-]+|v?\d+(?:\.\w+)+|[\d.]+[a-zA-Z%]{1,6}|-?\d{1,4}(?:\.\d{1,20})?[eE][+-]\d{1,3}")

@@ -322,7 +322,7 @@ def describe(path: str, name: str, version: str, found: dict[str, list[str]] | N
             record = json.loads(direct)
             url = re.sub(r"//[^/@]*@", "//", str(record.get("url") or "")) or None
             editable = bool((record.get("dir_info") or {}).get("editable"))
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             problem = problem or "direct_url.json is not valid"
     if path.endswith(".egg-link"):
         editable, url = True, (read_text(path) or "").split("\n", 1)[0].strip() or None

@@ -25,6 +25,7 @@ from tests.host.masking import (
     image_lines,
     people_lines,
     personal_lines,
+    posted_lines,
     prompted_lines,
     recount_lines,
     secret_lines,
@@ -48,6 +49,7 @@ HIDDEN = {
     "sites": site_lines.LINES,
     "recount": recount_lines.LINES,
     "trackers": tracker_lines.LINES,
+    "posted": posted_lines.LINES,
 }
 BLOCKS = {
     "blocks of secrets": secret_lines.BLOCKS,
@@ -69,6 +71,7 @@ CONTROLS = {
     "system": system_controls.LINES,
     "recount": recount_lines.CONTROLS,
     "trackers": tracker_lines.CONTROLS,
+    "posted": posted_lines.CONTROLS,
 }
 CONTROL_BLOCKS = {
     "blocks": control_lines.BLOCKS,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocdoctor.host.masking import network
 from rocdoctor.host.masking.masker import Masker
 from tests.examples import examples
 
@@ -273,3 +275,23 @@ def test_an_address_of_the_own_domain_is_masked_whole(late: bool) -> None:
 )
 def test_words_that_a_line_end_divides_stay(text: str) -> None:
     assert Masker().mask_text(text) == text
+
+
+def test_the_digits_beside_an_address_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands beside four numbers is judged once for all lines that differ in digits alone."""
+    rng = random.Random(7)
+    said = (
+        *("SRC={}:443", "inet6 {}", "inet {}/24", "python3-x {}", "python3-a-package-of-a-long-name ({}", "driver {}"),
+        *("{}@o2ib:{}@o2ib1:/fs", "{}@tcp4", "from {}", "lib64 {}", "nccl2 {}", "x{} {}", "v{}", "port 22 {} 33"),
+        *("libfoo5 {}", "{} host7", "cuda12 {} dev eth0", "==1.2 {}", "ip {}", "package {}", "{}", "abc12 {}"),
+    )
+    lines = [
+        one.replace("{}", ".".join(str(rng.randrange(256)) for _ in range(4)), 1) for one in said for _ in range(9)
+    ]
+    lines = [one.replace("{}", f"10.{rng.randrange(256)}.0.9") for one in lines]
+    network._beside.cache_clear()
+    together = [Masker().mask_text(one) for one in lines]
+    monkeypatch.setattr(network, "_NO_DIGITS", {})
+    network._beside.cache_clear()
+    assert [Masker().mask_text(one) for one in lines] == together
+    assert sum(one != line for one, line in zip(together, lines, strict=True)) > len(lines) // 3

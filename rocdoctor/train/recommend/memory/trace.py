@@ -173,7 +173,7 @@ def read(text: str, layers: int) -> Traced | str:
         if answer.get("unavailable"):
             return str(answer["unavailable"])[:600]
         first, *more = (_depth(one) for one in answer["depths"])
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
         return "the program that traces gave no answer"
     torch, count = str(answer.get("torch"))[:60], first[0]
     if not more:

@@ -175,7 +175,7 @@ class Local:
         *lines, one.rest = (one.rest + data).split(b"\n")
         found = []
         for line in lines:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 event = json.loads(line)
                 if event.get("event") == "joined":
                     one.rank, one.pid = int(event["rank"]), int(event["pid"])

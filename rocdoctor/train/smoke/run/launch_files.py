@@ -77,7 +77,7 @@ def _ranks(folder: Path) -> dict[int, RankFiles]:
 def _json(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

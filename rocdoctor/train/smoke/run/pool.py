@@ -395,6 +395,6 @@ class Pool:
         line, self._buffer = self._buffer.split(b"\n", 1)
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"event": "noise"}
         return found if isinstance(found, dict) and "event" in found else {"event": "noise"}

@@ -1,0 +1,108 @@
+"""Lines of kinds that posts hold: hardware, keys, clouds, shares, licences, networks, trackers, numbers of people.
+
+``LINES``: (a line, what must be gone from it), every name made up. ``CONTROLS``: lines that only look like these.
+"""
+
+from __future__ import annotations
+
+_KEY = "mT2pX0q8C1eVv0q1y3yq3l0q9Q2k1l2m3n4o5p6q7r8"
+_FRAME = "[UFW BLOCK] IN=eno1 OUT= MAC={} SRC=192.0.2.4 DST=192.0.2.7 LEN=40"
+
+LINES: tuple[tuple[str, str], ...] = (
+    # the head of a frame, of which either address is a network card's
+    (_FRAME.format("3c:ec:ef:12:34:56:00:1b:17:00:01:30:08:00"), "3c:ec:ef:12:34:56"),
+    (_FRAME.format("3c:ec:ef:12:34:57:00:1b:17:00:01:30:08:00"), "00:1b:17:00:01:30"),
+    ("[ 8.1] DROP: IN=eth0 OUT= MAC=ff:ff:ff:ff:ff:ff:00:1b:17:00:01:31:86:dd SRC=fe80::1", "00:1b:17:00:01:31"),
+    ("sas_address: 0x500062b2045f7a80", "500062b2045f7a80"),
+    ("host_wwpn 0x21000024ff5c1b2a", "21000024ff5c1b2a"),
+    ("port_name = 0x21000024ff5c1b2b", "21000024ff5c1b2b"),
+    ("scsi 0:0:0:0: SAS address 5000c500a1b2c3d4", "5000c500a1b2c3d4"),
+    ("megaraid: WWN 500062b200000001", "500062b200000001"),
+    ("[0:0:0:0]    disk    0x5000c500a1b2c3d5  /dev/sda", "5000c500a1b2c3d5"),
+    # keys and the machines that they belong to
+    (f"sshd[911]: Accepted publickey for root from 192.0.2.7 port 50122 ssh2: ED25519 SHA256:{_KEY}", _KEY),
+    (f"256 SHA256:{_KEY} mkraus7@gpu-kr-07 (ED25519)", "mkraus7"),
+    (f"3072 SHA256:{_KEY} Dora Krause (RSA)", "Krause"),
+    ("kraken.uni-bremen.example,192.0.2.7 ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIabc", "kraken"),
+    ("known_hosts:12: kraken.uni-bremen.example ecdsa-sha2-nistp256 AAAAE2VjZHNhabc", "kraken"),
+    ("|1|F1E1KeoE/eEWhi10WpGv4OdiO6Y=|3988QV0VE8wmZL7suNrYQLITLCg= ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB", "F1E1KeoE"),
+    ("mkraus7@kr-node: Permission denied (publickey,password).", "mkraus7"),
+    ("mkraus7@kr-node: Permission denied (publickey).", "kr-node"),
+    ("ssh -N -R 2222:kr-laptop:22 mkraus7@login", "kr-laptop"),
+    ("ssh -L 8888:gpu-kr-07:8888 login", "gpu-kr-07"),
+    ("192.0.2.9    kr-laptop            dora@        linux   -", "kr-laptop"),
+    ("192.0.2.9    kr-desk              dora@        windows active; direct 192.0.2.3:41641", "dora@"),
+    # clouds
+    ("projects/123456789012/zones/us-central1-a/machineTypes/a3-highgpu-8g", "123456789012"),
+    ("projects/x/zones/us-central1-a/instances/krause-gpu-1", "krause-gpu-1"),
+    ("/resourceGroups/krause-rg/providers/Microsoft.Compute/virtualMachines/x", "krause-rg"),
+    ("providers/Microsoft.Compute/virtualMachines/kr-gpu1/extensions/amdgpu", "kr-gpu1"),
+    ("DefaultEndpointsProtocol=https;AccountName=krausedata;EndpointSuffix=core.windows.net", "krausedata"),
+    # shares, licences, quotas
+    ("iscsi: iqn.2003-01.de.krause-ai:target1", "krause-ai"),
+    ("   netbios name = KRNAS7", "KRNAS7"),
+    ("   valid users = dora", "dora"),
+    ("   valid users = dora, mkraus7", "mkraus7"),
+    ("   force user = dora", "dora"),
+    ("SERVER lic 3CECEF123456 27000", "3CECEF123456"),
+    ('The FlexNet host ID of this machine is "3cecef123457"', "3cecef123457"),
+    ("HOSTID=3CECEF123458", "3CECEF123458"),
+    ("/lustre/scratch/ws/1/mkraus7-exp/slurm.err", "mkraus7"),
+    ("/work/ws/mkraus7-llm/train.py", "mkraus7"),
+    ("rpool/home/mkraus7  120G  1.2T  120G  -", "mkraus7"),
+    ("192.0.2.1@o2ib:10.8.1.2@o2ib:/fs on /mnt type lustre", "10.8.1.2"),
+    ("10.8.1.3@tcp", "10.8.1.3"),
+    # people
+    ("opened by dorakrause", "dorakrause"),
+    ("Reported by: mkraus7", "mkraus7"),
+    ("#4711 opened by zara-roe", "zara-roe"),
+    ("> assigned to zararoe", "zararoe"),
+    ("our support line is +1-415-555-2671", "555-2671"),
+    ("Dora (+49 421 218 50099)", "218 50099"),
+    ("account number 0532013000 at the cluster bank", "0532013000"),
+    ("customer no. 4711-0815-22", "4711-0815-22"),
+    ("Kundennummer: 4711081522", "4711081522"),
+    ("contract no: AB4711081523", "4711081523"),
+    ("membership number 12345678", "12345678"),
+)
+
+CONTROLS: tuple[str, ...] = (
+    "nvcr.io/nvidia/pytorch@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "wandb: W&B API key is configured. Use `wandb login --relogin` to force relogin",
+    "[UFW BLOCK] IN=lo OUT= MAC=00:00:00:00:00:00:00:00:00:00:00:00:08:00 SRC=127.0.0.1 DST=127.0.0.1",
+    "reported by rocm-smi",
+    "Reported by: nvidia-smi",
+    "reported by the kernel",
+    "reported by dmesg",
+    "Reported by: gfx942",
+    "opened by another process",
+    "opened by default",
+    "opened by python3",
+    "assigned to rank",
+    "assigned to gpu0",
+    "assigned to another node",
+    "offset +10 20 30 40 50",
+    "2026-11-29T10:00:00 +0100",
+    "grew by +1 234 567 890 bytes",
+    "lines: +120 -340",
+    "customer 2 of 10",
+    "account 3",
+    "policy no. 2",
+    "contract number: none",
+    "member 0 of 8: number 12",
+    "/sys/kernel/tracing/instances/foo/trace",
+    "projects/2/zones",
+    "port_name: mlx5_0",
+    "node_name=gpu",
+    "iqn.1993-08.org.debian",
+    "SERVER this_host ANY 27000",
+    "ssh -L 6006:localhost:6006 login",
+    "ssh -D 1080 login",
+    "/work/ws/readme",
+    "Permission denied (publickey).",
+    "user = %s: Permission denied",
+    "pool/home",
+    "valid users = %S",
+    "host id: unknown",
+    "0x5000000000000000 in the page table",
+)
