@@ -12,10 +12,12 @@ import pytest
 from tests.kit import ROOT
 
 _TABLE = Path(__file__).with_name("bounded_places.txt")
-# Modules whose functions hold whole files and folders, or start programs.
-_MODULES = ("subprocess", "shutil", "gzip", "bz2", "lzma", "tarfile", "zipfile", "glob")
-_HARMLESS = ("get_terminal_size", "escape", "compress", "which", "has_magic", "startswith")
-_OF_SYSTEM = frozenset(["listdir", "scandir", "walk", "fwalk", "fork", "forkpty", "system", "popen", "waitpid", "wait"])
+# Modules whose functions hold whole files and folders, start programs, or ask a directory of accounts.
+_MODULES = ("subprocess", "shutil", "gzip", "bz2", "lzma", "tarfile", "zipfile", "glob", "pwd", "grp")
+_HARMLESS = ("get_terminal_size", "escape", "compress", "which", "has_magic", "startswith", "struct_passwd")
+_OF_SYSTEM = frozenset(
+    ["listdir", "scandir", "walk", "fwalk", "fork", "forkpty", "system", "popen", "waitpid", "wait", "getgrouplist"]
+)
 _WHOLE = frozenset(["iterdir", "glob", "rglob", "read_text", "read_bytes", "extractall", "communicate"])
 # Without arguments these go on to the end, whenever that is.
 _TO_THE_END = frozenset(["read", "readlines", "readline", "wait", "join", "accept", "recv"])
@@ -128,6 +130,7 @@ def test_checks_read_nothing() -> None:
         ("child.wait()", ".wait()"),
         ("place.parent.iterdir()", ".iterdir"),
         ("os.waitpid(child, 0)", "os.waitpid"),
+        ("pwd.getpwuid(uid)", "pwd.getpwuid"),
     ],
 )
 def test_what_has_no_bound_is_seen(source: str, call: str) -> None:

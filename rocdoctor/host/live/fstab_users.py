@@ -19,6 +19,7 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from rocdoctor.host.live.accounts import account_called
 from rocdoctor.model.lazy_re import regex
 
 SOMEBODY = -1
@@ -110,9 +111,7 @@ def _source(named: str, disks: str) -> str:
 
 def _uid_of(name: str) -> int:
     try:
-        import pwd
-
-        return pwd.getpwnam(name).pw_uid
+        return account_called(name).pw_uid
     except (ImportError, KeyError, ValueError):
         return SOMEBODY
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rocdoctor.host.live.accounts import NoAnswerError, account, groups_of
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.patience import DEADLINE_S, within
 from rocdoctor.host.live.programs import (
@@ -93,6 +94,13 @@ def chosen(
         weak = weak_interpreter(path, use, step=step)
     except OSError as error:
         return ChosenInterpreter(path, refused=f"{path}: {error.strerror}")
+    try:
+        return _as_whom(path, weak, ours)
+    except NoAnswerError as error:  # with fewer groups that user would see fewer GPUs
+        return ChosenInterpreter(path, refused=f"root does not run {path}: {error.args[0]}, so its user is not known")
+
+
+def _as_whom(path: str, weak: list[Weakness], ours: ChosenInterpreter) -> ChosenInterpreter:
     caller = invoking_user()
     if caller is not None:
         who = identity(caller[1], caller[2])
@@ -162,16 +170,19 @@ def keep_trusted_environment() -> None:
 
 
 def identity(uid: int, gid: int | None = None) -> Identity:
-    """A user with all groups, as a login gives them; one without an account has the group of his number alone."""
-    import pwd
+    """A user with all groups, as a login gives them; one without an account has the group of his number alone.
 
+    Raises NoAnswerError where nobody tells.
+    """
     try:
-        account = pwd.getpwuid(uid)
+        known = account(uid)
+        groups = groups_of(known.pw_name, known.pw_gid)
+    except NoAnswerError:
+        raise
     except KeyError:
         number = uid if gid is None else gid
         return Identity(uid, number, (number,), str(uid), "/")
-    groups = os.getgrouplist(account.pw_name, account.pw_gid)
-    return Identity(uid, account.pw_gid, tuple(groups), account.pw_name, account.pw_dir)
+    return Identity(uid, known.pw_gid, tuple(groups), known.pw_name, known.pw_dir)
 
 
 def may(path: str, who: Identity) -> bool:

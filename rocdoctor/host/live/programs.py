@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from rocdoctor.host.base import NEW_ENVIRONMENT
+from rocdoctor.host.live.accounts import account
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.patience import RUN, each_within, within
 from rocdoctor.host.live.scripts import is_program
@@ -356,9 +357,7 @@ def environment_of(name: str, home: str) -> dict[str, str]:
 def root_home() -> str:
     """Root's own home as the accounts have it, whatever HOME says; the root folder where others can change that."""
     try:
-        import pwd
-
-        home = pwd.getpwuid(0).pw_dir
+        home = account(0).pw_dir
     except (ImportError, KeyError):
         home = "/root"
     return home if os.path.isabs(home) and not _weak_place(home) else "/"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Status, normalise
 from rocdoctor.host.live import processes
+from rocdoctor.host.live.accounts import groups_of
 from rocdoctor.host.live.device_nodes import open_as, open_as_we_are, stat_text
 from rocdoctor.host.live.folder_names import TooManyNamesError, matching
 from rocdoctor.host.live.programs import invoking_user
@@ -106,7 +107,7 @@ def _open(question: str) -> Answer:
     if user is not None:  # root's own access proves nothing about the person who called sudo
         name, uid, gid = user
         try:
-            groups = os.getgrouplist(name, gid)
+            groups = groups_of(name, gid)
         except (OSError, KeyError) as error:
             return Answer(question, "failed", note=f"the groups of the user who called sudo are not known: {error}")
         return open_as(question, path, uid, gid, groups)

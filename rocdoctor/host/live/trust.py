@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from rocdoctor.host.live.accounts import account, group
 from rocdoctor.host.live.fstab_users import SOMEBODY
 from rocdoctor.host.live.user_mounts import Place, UserMounts
 
@@ -92,10 +93,8 @@ class Disk:
 
     def members(self, gid: int) -> bool:
         """Whether somebody may be in a group."""
-        import grp
-
         try:
-            if grp.getgrgid(gid).gr_mem:
+            if group(gid).gr_mem:
                 return True
             accounts = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace").splitlines()
         except (KeyError, OSError):
@@ -382,9 +381,7 @@ def _temporary() -> str:
 def name_of(uid: int) -> str:
     """A user as the reader knows that one."""
     try:
-        import pwd
-
-        return f"user '{_plain(pwd.getpwuid(uid).pw_name)}'"
+        return f"user '{_plain(account(uid).pw_name)}'"
     except (ImportError, KeyError, OverflowError):
         return "somebody who mounted a disk" if uid == SOMEBODY else f"user {uid}"
 

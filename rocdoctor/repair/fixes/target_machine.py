@@ -96,14 +96,13 @@ def startup_patterns(home: str) -> dict[str, Kind]:
 
 def this_machine() -> TargetMachine:
     """The machine that we run on, as the user that we run as; programs and accounts are those of the system."""
-    import pwd
-
+    from rocdoctor.host.live.accounts import account
     from rocdoctor.host.live.programs import invoking_user
 
     uid = os.geteuid()
     try:
-        account = pwd.getpwuid(uid)
-        name, home = account.pw_name, account.pw_dir
+        known = account(uid)
+        name, home = known.pw_name, known.pw_dir
     except KeyError:
         name, home = "", os.environ.get("HOME", "")
     if uid != 0 and _owned(os.environ.get("HOME", ""), uid):

@@ -11,6 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocdoctor.host.live.accounts import account
 from rocdoctor.host.live.exchange import exchange, written_to
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.regular_files import READING, read_opened, read_regular
@@ -234,8 +235,6 @@ def _judge_folders(path: Path, uid: int, top: Path) -> None:
 
 def _name(uid: int) -> str:
     try:
-        import pwd
-
-        return pwd.getpwuid(uid).pw_name
+        return account(uid).pw_name
     except (ImportError, KeyError):
         return f"user {uid}"
