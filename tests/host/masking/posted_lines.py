@@ -64,6 +64,18 @@ LINES: tuple[tuple[str, str], ...] = (
     ("Kundennummer: 4711081522", "4711081522"),
     ("contract no: AB4711081523", "4711081523"),
     ("membership number 12345678", "12345678"),
+    ("   Reason=GPU 3 missing [mkraus7@2026-11-29T10:00:00]", "mkraus7"),
+    ("remote: Permission to x/y.git denied to dorakrause.", "dorakrause"),
+    ("Hi dorakrause! You've successfully authenticated, but GitHub does not provide shell access.", "dorakrause"),
+    ("Hi zara-roe/llm! You've successfully authenticated", "zara-roe"),
+    ("Welcome to GitLab, @mkraus7!", "mkraus7"),
+    ("The current active token is: `krause-laptop`", "krause-laptop"),
+    ("Comment: dora@krause-pc", "krause-pc"),
+    ("SNMPv2-MIB::sysContact.0 = STRING: Dora Krause", "Krause"),
+    ("SM port GUID 0xb8599f0300c4d2e2 name 'kr-node-7 mlx5_0'", "kr-node-7"),
+    ('0xb8599f0300c4d2e3 "kr-node-8 HCA-1"  17  1[  ] ==( 4X 53.125 Gbps Active/  LinkUp)==>', "b8599f0300c4d2e3"),
+    ("Contacted time server 192.0.2.1:123 (ntp.uni-bremen.example).", "uni-bremen"),
+    ("recovery key: cbdefghi-jklnrtuv-cbdefghi-jklnrtuv-cbdefghi-jklnrtuv-cbdefghi-jklnrtuv", "jklnrtuv-cbdefghi"),
 )
 
 CONTROLS: tuple[str, ...] = (
@@ -105,4 +117,13 @@ CONTROLS: tuple[str, ...] = (
     "valid users = %S",
     "host id: unknown",
     "0x5000000000000000 in the page table",
+    "Hi there! You can run this",
+    "Permission denied to read",
+    "Comment: the driver",
+    "the current active token is: expired",
+    'read "mlx5_0"',
+    "[root@2026-11-29T10:00:00]",
+    "server 127.0.0.1 (localhost)",
+    "contact: none",
+    "no recovery key",
 )
