@@ -1,7 +1,7 @@
 """Two files that get each other's name at once, and whether somebody still writes to one.
 
 A rename over a file loses what was written there since it was read. After an exchange what came out can be looked at
-first, and put back: renameat2(2), RENAME_EXCHANGE, and fcntl(2), leases (man7.org, read 2026-11-29).
+first, and put back: renameat2(2), RENAME_EXCHANGE, and fcntl(2), leases (manual pages 6.03, read 2026-11-29).
 """
 
 from __future__ import annotations
