@@ -71,6 +71,7 @@ _PLAIN = frozenset(
         "temps",
         "power",
         "fan",
+        "traffic",
         "clocks_mhz",
         "max_clocks_mhz",
         "partition",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EVERY_S = 15.0
 # Values of the moment: sensors, the clock, memory in use (of this process too).
 _PASSING = regex(
-    r"/hwmon\d+/\w+_(?:input|average)$|/(?:gpu_busy_percent|gpu_metrics|mem_info_\w+_used|pp_dpm_\w+|scaling_cur_freq)$"
+    r"/hwmon\d+/\w+_(?:input|average)$|/(?:gpu_busy_percent|gpu_metrics|pcie_bw|mem_info_\w+_used|pp_dpm_\w+|scaling_cur_freq)$"
     r"|/proc/(?:uptime|loadavg|meminfo|self/status|pressure/\w+)$|/node\d+/meminfo$|^holders "
 )
 _QUICK = ("run dmesg", "run journalctl")  # programs that are asked as well

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TypeVar
 
 from rocdoctor.collect.gpus.pci import VENDORS, gpu_vendor, identity, link_state
@@ -10,10 +11,17 @@ from rocdoctor.collect.gpus.records import DRM, GpuRecord
 from rocdoctor.collect.reading import names_in, read_fact, word
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
-from rocdoctor.model.facts import RasBlock, Temperature
+from rocdoctor.model.facts import RasBlock, Temperature, Traffic
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.kernel.drm import DpmState, parse_count, parse_dpm, parse_partition, parse_unique_id
-from rocdoctor.parsers.kernel.gpu_metrics import parse_gpu_metrics
+from rocdoctor.parsers.kernel.drm import (
+    DpmState,
+    parse_count,
+    parse_dpm,
+    parse_partition,
+    parse_pcie_bw,
+    parse_unique_id,
+)
+from rocdoctor.parsers.kernel.gpu_metrics import GpuMetrics, parse_gpu_metrics
 from rocdoctor.parsers.kernel.hwmon import Hwmon, parse_hwmon
 from rocdoctor.parsers.kernel.pci import parse_bdf, parse_hex_id, parse_uevent
 from rocdoctor.parsers.kernel.pci_link import parse_numa_node
@@ -59,6 +67,8 @@ _SIMPLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("pcie.replay_count", "pcie_replay_count", parse_count),
 )
 
+TRAFFIC = tuple(f"traffic.{one.name}" for one in fields(Traffic))
+
 
 def card_record(host: Host, card: str) -> GpuRecord | None:
     """The record of one card; None for what is no GPU (a plain display, a card without a PCI device)."""
@@ -103,7 +113,7 @@ def _fill(host: Host, record: GpuRecord, device: str) -> None:
     record.put_fact("runtime_status", status)
     if isinstance(status, Known) and status.value == "suspended":
         why = Unknown("the GPU sleeps (runtime_status is suspended) and was left asleep", "suspended", status.source)
-        for key in ("pcie.device.speed_gt_s", "pcie.device.width", "power.now_w", "busy_percent"):
+        for key in ("pcie.device.speed_gt_s", "pcie.device.width", "power.now_w", "busy_percent", *TRAFFIC):
             record.facts[key] = why
         return
     host.prefetch(f"read {device}/{name}" for _, name, _ in _SIMPLE)
@@ -227,9 +237,49 @@ def _ras(host: Host, record: GpuRecord, device: str) -> None:
 def _metrics(host: Host, record: GpuRecord, device: str) -> None:
     answer = host.ask(f"read {device}/gpu_metrics")
     if not answer.ok:
+        for key in TRAFFIC if record.vendor == "amd" else ():  # others have no such file
+            record.put_fact(key, answer.unknown())
         return
     if (metrics := parse_gpu_metrics(answer.data)) is not None:
         record.put("throttle", metrics.throttlers, answer.question)
+        _traffic(record, metrics, Source(answer.question))
+
+
+def _traffic(record: GpuRecord, metrics: GpuMetrics, source: Source) -> None:
+    name = f"gpu_metrics {metrics.version[0]}.{metrics.version[1]} of this driver"
+    moved = metrics.pcie_bandwidth
+    if moved is None:
+        none = Unknown(f"{name} does not show what moves over PCIe", "absent", source)
+    else:
+        none = Unknown(f"{name} shows one figure for both directions", "absent", source)
+    for key in ("traffic.pcie_received_kb_s", "traffic.pcie_sent_kb_s"):
+        record.put_fact(key, none)
+    if moved is not None and metrics.pcie_unit_settled:
+        record.put("traffic.pcie_mbit_s", moved, source.question)
+    elif moved is not None:
+        why = f"{name} says {moved}, which the kernel calls GB/s and amd-smi Mb/s"
+        record.put_fact("traffic.pcie_mbit_s", Unknown(why, "undecided", source))
+    else:
+        record.put_fact("traffic.pcie_mbit_s", none)
+    for key, value in (("xgmi_read_kb", metrics.xgmi_read_kb), ("xgmi_written_kb", metrics.xgmi_written_kb)):
+        missing = Unknown(f"{name} does not count what moves over XGMI", "absent", source)
+        record.put_fact(f"traffic.{key}", missing if value is None else Known(value, source))
+
+
+def pcie_usage(host: Host, record: GpuRecord) -> GpuRecord | None:
+    """What the kernel estimates from counted packets: it counts for a second before it answers (``msleep(1000)``).
+
+    So only somebody who watches asks. The file has packets received and sent in that second, and the largest payload
+    of one in bytes (drivers/gpu/drm/amd/pm/amdgpu_pm.c, DOC: pcie_bw; ``cik_get_pcie_usage``; Linux 6.8).
+    """
+    answer = host.ask(f"read /sys/class/drm/{record.drm_card}/device/pcie_bw")
+    moved = parse_pcie_bw(answer.text) if answer.ok else None
+    if moved is None:
+        return None
+    found = GpuRecord(DRM, record.vendor, bdf=record.bdf, drm_card=record.drm_card)
+    found.put("traffic.pcie_received_kb_s", moved[0] // 1000, answer.question, 1)
+    found.put("traffic.pcie_sent_kb_s", moved[1] // 1000, answer.question, 1)
+    return found
 
 
 def _firmware(host: Host, record: GpuRecord, device: str) -> None:

@@ -36,6 +36,7 @@ from rocdoctor.model.facts import (
     Pcie,
     PcieHop,
     Power,
+    Traffic,
     Unanswered,
 )
 from rocdoctor.model.lazy_re import regex
@@ -213,6 +214,7 @@ def _gpu(index: int, device: Device) -> Gpu:
         temps=value_or(fact("temps"), ()),
         power=Power(*(fact(f"power.{one.name}") for one in fields(Power))),
         fan=Fan(*(fact(f"fan.{one.name}") for one in fields(Fan))),
+        traffic=Traffic(*(fact(f"traffic.{one.name}") for one in fields(Traffic))),
         clocks_mhz=_group(device, "clocks_mhz."),
         max_clocks_mhz=_group(device, "max_clocks_mhz."),
         partition=Partition(fact("partition.compute"), fact("partition.memory")),

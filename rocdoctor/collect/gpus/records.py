@@ -61,6 +61,7 @@ _VOLATILE = (
     "numa_node",
     "pci_class",
     "throttle",
+    "traffic",
     "compute_units",
     "kfd_node",
 )

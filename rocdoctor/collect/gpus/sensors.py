@@ -40,9 +40,13 @@ class GpuSensors:
 
 
 class SensorReader:
-    """Reads the sensors of all GPUs, again and again; what is answered as before is not parsed anew."""
+    """Reads the sensors of all GPUs, again and again; what is answered as before is not parsed anew.
 
-    def __init__(self) -> None:
+    ``counting``: also what takes a second to be counted, one GPU after the other where nobody asks ahead.
+    """
+
+    def __init__(self, counting: bool = False) -> None:
+        self._counting = counting
         self._seen = SameAnswers()
         self._gpus: dict[int, tuple[list[GpuRecord], Gpu]] = {}
 
@@ -55,6 +59,7 @@ class SensorReader:
             if answer.ok:
                 tools.add(nvidia_smi.TOOL, answer)
         gpus.add_tools(view, tools)
+        view.records += self._counted(host, view.records)
         found = gpus.build_gpus(view, self._gpus)
         counters: dict[str, Mapping[str, int]] = {}
         for record in view.records:
@@ -64,6 +69,14 @@ class SensorReader:
                 if metrics is not None and metrics.residencies:
                     counters[record.drm_card] = metrics.residencies
         return GpuSensors(found, counters)
+
+    def _counted(self, host: Host, records: list[GpuRecord]) -> list[GpuRecord]:
+        if not self._counting:
+            return []
+        from rocdoctor.collect.gpus.drm import pcie_usage
+
+        cards = [one for one in records if one.vendor == "amd" and one.drm_card and not sleeping([one])]
+        return [moved for one in cards if (moved := pcie_usage(host, one)) is not None]
 
 
 def cpu_sensors(host: Host) -> CpuSensors:

@@ -25,6 +25,7 @@ from rocdoctor.model.facts.gpu import (
     Power,
     RasBlock,
     Temperature,
+    Traffic,
 )
 from rocdoctor.model.facts.job import Job, JobProcess, JobThread
 from rocdoctor.model.facts.machine import Machine
@@ -118,6 +119,7 @@ __all__ = [
     "ToolFailure",
     "TorchBuild",
     "TorchDevice",
+    "Traffic",
     "UdevRecord",
     "Unanswered",
     "User",

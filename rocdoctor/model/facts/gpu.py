@@ -71,6 +71,20 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
+class Traffic:
+    """What moves over a GPU's links. Rates are of this moment; counters tell one only from two looks.
+
+    KB as the sources write it, taken as 1000 bytes. From ``pcie_bw`` the rates are upper bounds.
+    """
+
+    pcie_received_kb_s: Fact[int] = NOT_ASKED  # by the GPU
+    pcie_sent_kb_s: Fact[int] = NOT_ASKED
+    pcie_mbit_s: Fact[int] = NOT_ASKED  # both directions together, where only that is told
+    xgmi_read_kb: Fact[int] = NOT_ASKED  # counter, of all links
+    xgmi_written_kb: Fact[int] = NOT_ASKED
+
+
+@dataclass(frozen=True, slots=True)
 class Fan:
     """Fan speed; many boards have none."""
 
@@ -185,6 +199,7 @@ class Gpu:
     temps: tuple[Temperature, ...] = ()
     power: Power = field(default_factory=Power)
     fan: Fan = field(default_factory=Fan)
+    traffic: Traffic = field(default_factory=Traffic)
     busy_percent: Fact[int] = NOT_ASKED
     clocks_mhz: Mapping[str, Fact[float]] = field(default_factory=dict)  # now: sclk, mclk, ...
     max_clocks_mhz: Mapping[str, Fact[float]] = field(default_factory=dict)

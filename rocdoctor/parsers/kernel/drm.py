@@ -60,3 +60,15 @@ def parse_unique_id(text: str) -> int | None:
     """The device's id, hexadecimal without 0x ("0123456789abcdef"); the same number as KFD's decimal unique_id."""
     number = hex_int(text)
     return number if number is not None and 0 < number < 1 << 64 else None
+
+
+def parse_pcie_bw(text: str) -> tuple[int, int] | None:
+    """Bytes at most (received, sent) in a second, from pcie_bw: packets received, packets sent, bytes of the largest.
+
+    Which of them were smaller the hardware does not count, so the truth lies below.
+    """
+    numbers = [to_int(word) for word in text[:200].split()]
+    if len(numbers) != 3 or any(one is None or one < 0 for one in numbers):
+        return None
+    received, sent, largest = (one or 0 for one in numbers)
+    return (received * largest, sent * largest) if largest else None

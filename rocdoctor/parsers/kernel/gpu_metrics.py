@@ -1,8 +1,13 @@
-"""Throttling in the binary ``gpu_metrics`` table of an amdgpu device.
+"""Throttling and traffic in the binary ``gpu_metrics`` table of an amdgpu device.
 
 Units: comments in kgd_pp_interface.h and in the firmware interfaces under drivers/gpu/drm/amd/pm/swsmu/inc/pmfw_if
 (Linux 7.1). A field with all bits set is not provided: None. Throttle bits are handed on by name but are no alarm by
 themselves: idle GPUs were seen with a temperature bit set at 54 °C.
+
+The unit of ``pcie_bandwidth_inst`` is disputed. The same number of the firmware is in GB/s by the comments of tables
+1.4, 1.5 and 1.8 and by the unit that 1.9 states for it, in Mb/s by the comment of 1.6, and in Mb/s as amd-smi and RDC
+print it (ROCm/amdsmi include/amd_smi/amdsmi.h and CHANGELOG.md, ROCm/rocm-systems projects/rdc/include/rdc/rdc.h, read
+2026-11-29). Only where kernel and tools agree it has a unit here.
 """
 
 from __future__ import annotations
@@ -53,14 +58,24 @@ THROTTLER_BITS = {
 
 @dataclass(frozen=True, slots=True)
 class GpuMetrics:
-    """What one table says of throttling.
+    """What one table says of throttling and of what moves over the links.
 
     ``throttlers``: the reasons at this moment, also () where the table has no such field. ``residencies``: counters of
-    the time spent throttled by reason ("ppt", "prochot"), comparable between two looks alone.
+    the time spent throttled by reason ("ppt", "prochot"), comparable between two looks alone. ``pcie_bandwidth``: now,
+    in both directions, in a unit that not all agree on. The counters of XGMI are those of all links together.
     """
 
     throttlers: tuple[str, ...]
     residencies: dict[str, int]
+    version: tuple[int, int] = (0, 0)
+    pcie_bandwidth: int | None = None
+    xgmi_read_kb: int | None = None
+    xgmi_written_kb: int | None = None
+
+    @property
+    def pcie_unit_settled(self) -> bool:
+        """Whether ``pcie_bandwidth`` is in Mb/s by all who name its unit."""
+        return self.version == (1, 6)
 
 
 def parse_gpu_metrics(data: bytes) -> GpuMetrics | None:
@@ -81,7 +96,17 @@ def parse_gpu_metrics(data: bytes) -> GpuMetrics | None:
             return None
         values = read_fields(data[:size], layout[0])
     status = values.get("indep_throttle_status")
-    return GpuMetrics(throttler_names(status) if isinstance(status, int) else (), _residencies(values))
+    pcie = values.get("pcie_bandwidth_inst")
+    if isinstance(pcie, tuple):  # one for each die with a link; table 1.9
+        pcie = pcie[0]
+    return GpuMetrics(
+        throttler_names(status) if isinstance(status, int) else (),
+        _residencies(values),
+        (major, minor),
+        pcie,
+        _sum(values.get("xgmi_read_data_acc")),
+        _sum(values.get("xgmi_write_data_acc")),
+    )
 
 
 def throttler_names(status: int) -> tuple[str, ...]:
@@ -93,6 +118,11 @@ def _named(name: str, value: Raw) -> list[tuple[str, int]]:
     if isinstance(value, tuple):
         return [(f"{name}{index}", one) for index, one in enumerate(value) if one is not None]
     return [(name, value)] if value is not None else []
+
+
+def _sum(value: Raw) -> int | None:
+    known = [one for one in (value if isinstance(value, tuple) else (value,)) if one is not None]
+    return sum(known) if known else None
 
 
 def _residencies(values: dict[str, Raw]) -> dict[str, int]:

@@ -13,8 +13,10 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import (
     PCIE_GEN_GT_S,
     hex_int,
+    is_no_value,
     number,
     pci_address,
+    quantity,
     to_bytes,
     to_celsius,
     to_int,
@@ -97,6 +99,12 @@ def _percent(text: str) -> int | None:
     return round(found) if found is not None else None
 
 
+def _kb_s(text: str) -> int | None:
+    """KB/s over 20 ms, seen from the GPU (nvmlDeviceGetPcieThroughput); "N/A" before Maxwell and of a vGPU."""
+    found = None if is_no_value(text) else quantity(text)
+    return int(found[0]) if found is not None and found[0] >= 0 and found[1].lower() == "kb/s" else None
+
+
 _Reader = Callable[[str], object]
 
 FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
@@ -171,6 +179,8 @@ FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
         ("pci/pci_gpu_link_info/link_widths/max_link_width", "pci/gpu_link_info/link_width/max"),
     ),
     ("pcie.replay_count", read_count, ("pci/replay_counter", "pci/replays_since_reset")),
+    ("traffic.pcie_received_kb_s", _kb_s, ("pci/rx_util", "pci/rx_throughput")),
+    ("traffic.pcie_sent_kb_s", _kb_s, ("pci/tx_util", "pci/tx_throughput")),
     ("ecc_enabled", yes_no, ("ecc_mode/current_ecc", "ecc_mode/current")),
     ("ecc_pending", yes_no, ("ecc_mode/pending_ecc", "ecc_mode/pending")),
     (

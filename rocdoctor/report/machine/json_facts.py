@@ -4,10 +4,12 @@ the reason is that there is none."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from rocdoctor.insight.gpus.traffic import no_pcie, no_xgmi
 from rocdoctor.insight.links.pcie import limiting_hop
-from rocdoctor.model.evidence import Fact, Known
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Known
 from rocdoctor.model.facts import Gpu, LinkState, Machine
 from rocdoctor.model.printable import clean
 
@@ -70,6 +72,15 @@ def _pcie(write: _Writer, path: str, gpu: Gpu) -> dict[str, Any]:
     }
 
 
+def _traffic(write: _Writer, path: str, gpu: Gpu) -> dict[str, Any] | None:
+    """None, with the most telling reason, where nothing is known of it."""
+    told = {one.name: getattr(gpu.traffic, one.name) for one in fields(gpu.traffic)}
+    if not any(isinstance(one, Known) for one in told.values()):
+        write.unknown[path] = clean((no_pcie(gpu) or no_xgmi(gpu) or NOT_ASKED).why)
+        return None
+    return {name: write(f"{path}.{name}", fact) for name, fact in told.items()}
+
+
 def _gpu(write: _Writer, gpu: Gpu) -> dict[str, Any]:
     at = f"gpus[{gpu.index}]"
     simple = (
@@ -119,6 +130,7 @@ def _gpu(write: _Writer, gpu: Gpu) -> dict[str, Any]:
         "cap": write(f"{at}.power_w.cap", gpu.power.cap_w),
         "cap_default": write(f"{at}.power_w.cap_default", gpu.power.cap_default_w),
     }
+    entry["traffic"] = _traffic(write, f"{at}.traffic", gpu)
     entry["partition"] = {
         "compute": write(f"{at}.partition.compute", gpu.partition.compute),
         "memory": write(f"{at}.partition.memory", gpu.partition.memory),

@@ -187,7 +187,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     most = _FEW_USERS if 0 < height < _LOW else MOST_USERS
     text.append_text(user_lines(now.users, now.place, width, now.inside, vendor, most))
     unknown: dict[str, list[str]] = {}
-    for name, share, words, style in values(gpu, unknown):
+    for name, share, words, style in values(gpu, unknown, now.series):
         text.append(f"{name:<{HEAD}}")
         text.append(f"{bar(share, _bar_width(width))} ", style=style or NOTE)
         text.append(f"{words}\n")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
+from rocdoctor.insight.gpus.traffic import xgmi_rates_kb_s
 from rocdoctor.train.smoke.figures.sampler import Reading
 from rocdoctor.tui.thermals.live_values import held_down
 from rocdoctor.tui.thermals.plot import LEAST_COLUMNS, LEAST_LINES, Curve, plot
@@ -17,11 +18,12 @@ _BESIDE = 45  # columns that a plot needs beside another
 # The font of the Linux console has no braille.
 _NO_SIGNS = os.environ.get("TERM") == "linux"
 # Changes below these do not fill the height of a history.
-SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0}
+SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0, "PCIe": 100.0, "XGMI": 1.0}
 
 
 def curves(series: Sequence[Reading], scale: Scale | None = None) -> list[Curve]:
-    """What is known of a GPU over time: the temperature nearest to its limit, power, clock, use.
+    """What is known of a GPU over time: the temperature nearest to its limit, power, clock, use, and what
+    moves over PCIe and XGMI.
 
     ``scale`` is that of the temperatures of all GPUs.
     """
@@ -34,11 +36,14 @@ def curves(series: Sequence[Reading], scale: Scale | None = None) -> list[Curve]
         heat = name == "temperature"
         return Curve(f"{name}, {unit}", at_s, values, limit, SPANS[name], held, heat, scale if heat else None)
 
+    moved = [None if one is None else sum(one) / 1e6 for one in xgmi_rates_kb_s(series)]
     found = (
         curve("temperature", "°C", lambda one: one.near_c if limited else one.temp_c, _last(series, "limit_c")),
         curve("power", "W", lambda one: one.power_w, _last(series, "cap_w")),
         curve("clock", "MHz", lambda one: one.clock_mhz),
         curve("use", "%", lambda one: one.busy_percent),
+        curve("PCIe", "MB/s", lambda one: None if one.pcie_kb_s is None else one.pcie_kb_s / 1e3),
+        Curve("XGMI, GB/s", at_s, moved, None, SPANS["XGMI"], held),
     )
     return [one for one in found if sum(value is not None for value in one.values) > 1]
 

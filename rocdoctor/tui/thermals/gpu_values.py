@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rocdoctor.insight.gpus.gpu_health import TemperatureReading, readings
+from rocdoctor.insight.gpus.traffic import amount, no_pcie, no_xgmi, pcie_words, xgmi_rates_kb_s
+from rocdoctor.insight.links.pcie import link_bandwidth
 from rocdoctor.model.evidence import Known, NotKnown, Unknown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.units import binary_size
+from rocdoctor.train.smoke.figures.sampler import Reading
 from rocdoctor.tui.style import heat_style
 
 HEAD = 12
 Value = tuple[str, float | None, str, str]
 
 
-def values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
-    """(name, share of the limit, words, style) of all that is known; the reasons for the rest go into ``unknown``."""
+def values(gpu: Gpu, unknown: dict[str, list[str]], series: Sequence[Reading] = ()) -> Iterable[Value]:
+    """(name, share of the limit, words, style) of all that is known; the reasons for the rest go into ``unknown``.
+
+    ``series`` are the looks at it, of which the last two make a rate of counters.
+    """
 
     def missing(name: str, fact: Known[Any] | Unknown) -> None:
         if isinstance(fact, Unknown):
@@ -52,6 +58,7 @@ def values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
     missing("use", gpu.busy_percent)
     yield from _memory(gpu, missing)
     yield from _fan(gpu)
+    yield from _moved(gpu, missing, series)
     missing("throttling", gpu.throttle)
     if isinstance(gpu.performance_level, Known):
         yield "level", None, f"performance level {one_line(gpu.performance_level.value)}", ""
@@ -101,6 +108,34 @@ def _memory(gpu: Gpu, missing: Callable[[str, Known[Any] | Unknown], None]) -> I
             yield name, percent / 100, f"{percent} %" + (f" of {binary_size(size)}" if size else ""), ""
         else:
             missing(f"{name} used", used)
+
+
+def _moved(
+    gpu: Gpu, missing: Callable[[str, Known[Any] | Unknown], None], series: Sequence[Reading]
+) -> Iterable[Value]:
+    """What moves over PCIe and XGMI. An integrated GPU has no link, and one outside of a hive no XGMI."""
+    if (why := no_pcie(gpu)) is None:
+        yield "PCIe", _of_link(gpu), pcie_words(gpu), ""
+    elif not value_or(gpu.integrated, False):
+        missing("PCIe traffic", why)
+    if (why := no_xgmi(gpu)) is None:
+        rate = xgmi_rates_kb_s(series[-2:])[-1] if series else None
+        read, written = value_or(gpu.traffic.xgmi_read_kb, 0), value_or(gpu.traffic.xgmi_written_kb, 0)
+        if rate is not None:
+            yield "XGMI", None, f"read {amount(rate[0])}/s, written {amount(rate[1])}/s, all links", ""
+        else:
+            yield "XGMI", None, f"read {amount(read)}, written {amount(written)} so far, all links", ""
+    elif value_or(gpu.hive_id, None) is not None:
+        missing("XGMI traffic", why)
+
+
+def _of_link(gpu: Gpu) -> float | None:
+    """The busier direction as a share of what the link carries now; None where only the sum of both is known."""
+    carries = link_bandwidth(gpu.pcie.device)
+    known = [
+        one.value for one in (gpu.traffic.pcie_received_kb_s, gpu.traffic.pcie_sent_kb_s) if isinstance(one, Known)
+    ]
+    return max(known) / (carries * 1e6) if carries and known else None
 
 
 def _fan(gpu: Gpu) -> Iterable[Value]:

@@ -26,6 +26,9 @@ COLUMNS = (
     "max_clock_mhz",
     "busy_percent",
     "memory_bytes",
+    "pcie_kb_s",
+    "xgmi_read_kb",
+    "xgmi_written_kb",
     "slowed_by",
 )
 
@@ -33,7 +36,8 @@ COLUMNS = (
 def as_csv(seen: Iterable[tuple[Gpu, Sequence[Reading]]], since_1970_s: float) -> str:
     """A line for each look at each GPU, oldest first; what is not known is empty.
 
-    ``nearest_limit_c`` is the temperature nearest to its own limit, ``limit_c``. ``since_1970_s``: the time at which
+    ``nearest_limit_c`` is the temperature nearest to its own limit, ``limit_c``. ``pcie_kb_s`` is of both directions
+    together; what XGMI read and wrote are counters. ``since_1970_s``: the time at which
     the clock of the readings was 0. Times have the offset of this machine's zone (ISO 8601).
     """
     rows = sorted(((one.at_s, gpu.index, gpu, one) for gpu, series in seen for one in series), key=lambda row: row[:2])
@@ -46,5 +50,6 @@ def as_csv(seen: Iterable[tuple[Gpu, Sequence[Reading]]], since_1970_s: float) -
         slowed = "; ".join(f"{kind}: {one_line(', '.join(names))}" for kind, names in held.items())
         address = one_line(value_or(gpu.bdf, ""))
         figures = (one.temp_c, one.near_c, one.limit_c, one.power_w, one.cap_w, one.clock_mhz, one.max_clock_mhz)
-        table.writerow((when, index, address, *figures, one.busy_percent, one.memory_bytes, slowed))
+        moved = (one.pcie_kb_s, one.xgmi_read_kb, one.xgmi_written_kb)
+        table.writerow((when, index, address, *figures, one.busy_percent, one.memory_bytes, *moved, slowed))
     return out.getvalue()

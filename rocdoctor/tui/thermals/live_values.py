@@ -31,7 +31,7 @@ USERS_S = 10.0
 
 # What changes from one look to the next; everything else is asked once.
 _CHANGES = regex(
-    r"_(?:input|average|cap|used)$|/pwm\d+(?:_enable)?$|/(?:gpu_busy_percent|gpu_metrics|runtime_status|"
+    r"_(?:input|average|cap|used)$|/pwm\d+(?:_enable)?$|/(?:gpu_busy_percent|gpu_metrics|pcie_bw|runtime_status|"
     r"power_dpm_force_performance_level|pp_dpm_\w+|scaling_cur_freq)$"
 )
 _PLACE = regex(r"(/sys/class/drm/(card\d+)/|/sys/bus/pci/devices/([0-9a-f:.]+)/|/sys/class/hwmon/hwmon\d+/)")
@@ -66,7 +66,7 @@ class Watch:
         self.looks = 0
         self._fresh = fresh
         self.now = now
-        self._reader = SensorReader()
+        self._reader = SensorReader(counting=True)
         self._kept: dict[str, Answer] = {}
         self._changing: dict[str, bytes] = {}  # what is asked in each look, and what was answered
         self._since: dict[str, float] = {}  # what is silent, and since when

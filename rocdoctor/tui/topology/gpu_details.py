@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from rocdoctor.insight.gpus.traffic import amount, no_pcie, no_xgmi, pcie_words
 from rocdoctor.insight.links.fabric import shared_hops
 from rocdoctor.insight.links.pcie import generation
 from rocdoctor.insight.links.pcie_path import asleep, hypervisor_sign
@@ -117,10 +118,19 @@ def _way(page: _Page, machine: Machine, gpu: Gpu) -> None:
         if limb.lower is not None:
             page.say(_port(limb.lower, "switch", gpu))
     page.say(f"gpu {gpu.index} {labels.address(gpu)}")
+    _traffic(page, gpu)
     sign, sleep = hypervisor_sign(machine, gpu), asleep(gpu)
     for said in (sign, sleep.why if sleep is not None else None):
         if said is not None:
             page.say(said)
+
+
+def _traffic(page: _Page, gpu: Gpu) -> None:
+    why = no_pcie(gpu)
+    if why is None:
+        page.say(f"traffic: {pcie_words(gpu)}")
+    elif why.reason != "not-asked" and asleep(gpu) is None and not value_or(gpu.integrated, False):
+        page.say("traffic: unknown; 4 says why")
 
 
 def _port(hop: PcieHop, word: str, gpu: Gpu) -> str:
@@ -168,6 +178,9 @@ def _others(page: _Page, machine: Machine, gpu: Gpu) -> None:
         ways.setdefault(said, []).append(other.index)
     for said, indices in ways.items():
         page.say([Atom(f"gpu {number_ranges(indices)}:"), *phrases(said)])
+    if no_xgmi(gpu) is None:
+        read, written = value_or(gpu.traffic.xgmi_read_kb, 0), value_or(gpu.traffic.xgmi_written_kb, 0)
+        page.say(f"XGMI so far: read {amount(read)}, written {amount(written)}; 4 shows it per second")
 
 
 _WORDS = {"PCIe": "PCIe", OPEN: "no link in this evidence"}

@@ -41,6 +41,12 @@ def test_words_and_counts() -> None:
     assert drm.parse_count("") is None
 
 
+def test_packets_counted_for_a_second() -> None:
+    assert drm.parse_pcie_bw("1734 22 256\n") == (443904, 5632)
+    assert drm.parse_pcie_bw("0 0 128\n") == (0, 0)
+    assert [drm.parse_pcie_bw(one) for one in ("", "1 2", "1 2 0", "-1 2 256", "a b c", "1 2 3 4")] == [None] * 6
+
+
 def test_unique_id_is_the_same_number_as_in_kfd() -> None:
     assert drm.parse_unique_id("0123456789abcdef\n") == 81985529216486895
     assert drm.parse_unique_id("") is None

@@ -97,7 +97,7 @@ def test_a_discrete_card() -> None:
     raw = values(NAVI21, (1, 3))
     assert (raw["temperature_edge"], raw["temperature_hotspot"], raw["average_socket_power"]) == (56, 59, 36)
     assert (raw["pcie_link_width"], raw["pcie_link_speed"], raw["average_socclk_frequency"]) == (16, 160, None)
-    assert parse_gpu_metrics(NAVI21 + bytes(4096 - len(NAVI21))) == GpuMetrics((), {})
+    assert parse_gpu_metrics(NAVI21 + bytes(4096 - len(NAVI21))) == GpuMetrics((), {}, (1, 3))
 
 
 def test_an_apu() -> None:
@@ -105,19 +105,19 @@ def test_an_apu() -> None:
     assert (raw["temperature_gfx"], raw["temperature_soc"], raw["average_socket_power"]) == (2500, 2737, 3401)
     cores = raw["temperature_core"]
     assert isinstance(cores, tuple) and cores[7] == 2375
-    assert parse_gpu_metrics(PHOENIX) == GpuMetrics((), {})
+    assert parse_gpu_metrics(PHOENIX) == GpuMetrics((), {}, (2, 1))
 
 
 def test_time_spent_throttled() -> None:
     accelerator = parse_gpu_metrics(table((1, 7), temperature_hotspot=41, ppt_residency_acc=250))
-    assert accelerator == GpuMetrics((), {"ppt": 250})
+    assert accelerator == GpuMetrics((), {"ppt": 250}, (1, 7))
     apu = parse_gpu_metrics(table((3, 0), temperature_gfx=4512, throttle_residency_spl=9))
-    assert apu == GpuMetrics((), {"spl": 9})
+    assert apu == GpuMetrics((), {"spl": 9}, (3, 0))
 
 
 def test_throttle_bits() -> None:
     found = parse_gpu_metrics(table((1, 3), indep_throttle_status=1 << 36 | 1 << 0 | 1 << 50, throttle_status=2))
-    assert found == GpuMetrics(("ppt0", "temp_hotspot", "bit 50"), {})
+    assert found == GpuMetrics(("ppt0", "temp_hotspot", "bit 50"), {}, (1, 3))
     assert throttler_names(0) == ()
 
 
@@ -141,8 +141,23 @@ def test_a_table_that_describes_itself() -> None:
         "xgmi_read_data_acc": (5, None),
         "attribute_900": -7,
     }
-    assert parse_gpu_metrics(data) == parse_gpu_metrics(data[:-3]) == GpuMetrics((), {"ppt": 12})
+    assert (
+        parse_gpu_metrics(data) == parse_gpu_metrics(data[:-3]) == GpuMetrics((), {"ppt": 12}, (1, 9), xgmi_read_kb=5)
+    )
     assert "attribute_900" not in parse_attributes(data[:-3])
+
+
+def test_traffic() -> None:
+    read, written = (1, 2, 3, 2**64 - 1, 0, 0, 0, 0), (10,) * 8
+    for version in ((1, 4), (1, 5), (1, 6), (1, 7), (1, 8)):
+        found = parse_gpu_metrics(
+            table(version, pcie_bandwidth_inst=18, xgmi_read_data_acc=read, xgmi_write_data_acc=written)
+        )
+        assert found is not None
+        assert (found.version, found.pcie_bandwidth, found.xgmi_read_kb, found.xgmi_written_kb) == (version, 18, 6, 80)
+        assert found.pcie_unit_settled is (version == (1, 6))
+    empty = parse_gpu_metrics(table((1, 5), temperature_hotspot=40))
+    assert empty is not None and (empty.pcie_bandwidth, empty.xgmi_read_kb, empty.xgmi_written_kb) == (None, None, None)
 
 
 def test_what_has_no_known_layout() -> None:
@@ -155,7 +170,7 @@ def test_what_has_no_known_layout() -> None:
 def test_half_a_table_keeps_the_whole_fields() -> None:
     raw = values(NAVI21[:21], (1, 3))
     assert raw["temperature_edge"] == 56 and raw.get("average_socket_power") is None
-    assert parse_gpu_metrics(NAVI21[:21]) == GpuMetrics((), {})
+    assert parse_gpu_metrics(NAVI21[:21]) == GpuMetrics((), {}, (1, 3))
 
 
 @given(

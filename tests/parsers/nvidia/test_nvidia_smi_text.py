@@ -54,6 +54,8 @@ GPU 00000000:18:00.0
                 Max                       : 16x
                 Current                   : 8x
         Replays Since Reset               : 7
+        Tx Throughput                     : 567 KB/s
+        Rx Throughput                     : 3874 KB/s
         Replay Number Rollovers           : 0
     Performance State                     : P0
     Clocks Event Reasons
@@ -145,6 +147,7 @@ def test_query_text() -> None:
         gpu.get("pcie.device.max_width"),
     ) == (16.0, 32.0, 8, 16)
     assert gpu.get("pcie.replay_count") == 7
+    assert (gpu.get("traffic.pcie_sent_kb_s"), gpu.get("traffic.pcie_received_kb_s")) == (567, 3874)
     assert gpu.get("throttle") == ("gpu_idle", "hw_thermal_slowdown", "display_clocks_setting")
     assert (gpu.get("ecc_volatile_corrected"), gpu.get("ecc_volatile_uncorrected")) == (1, 5)
     assert (gpu.get("ecc_aggregate_corrected"), gpu.get("ecc_aggregate_uncorrected")) == (5, 6)

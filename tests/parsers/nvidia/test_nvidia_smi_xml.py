@@ -40,6 +40,8 @@ OLD_XML = """<?xml version="1.0" ?>
 				</link_widths>
 			</pci_gpu_link_info>
 			<replay_counter>12</replay_counter>
+			<tx_util>25000 KB/s</tx_util>
+			<rx_util>N/A</rx_util>
 		</pci>
 		<fan_speed>N/A</fan_speed>
 		<performance_state>P0</performance_state>
@@ -223,6 +225,7 @@ def test_old_xml() -> None:
         gpu.get("pcie.device.max_width"),
     ) == (2.5, 8.0, 8, 16)
     assert gpu.get("pcie.replay_count") == 12
+    assert (gpu.get("traffic.pcie_sent_kb_s"), gpu.get("traffic.pcie_received_kb_s")) == (25000, None)
     assert gpu.get("throttle") == ("applications_clocks_setting", "hw_slowdown")
     assert (gpu.get("vram_bytes"), gpu.get("vram_used_bytes")) == (11441 * MIB, 587 * MIB)
     assert (gpu.get("ecc_enabled"), gpu.get("ecc_pending")) == (True, False)

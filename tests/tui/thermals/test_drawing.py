@@ -14,7 +14,7 @@ from rich.text import Text
 from rocdoctor.collect import collect
 from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.model.evidence import Unknown
-from rocdoctor.model.facts import Fan, Gpu, Power, Temperature
+from rocdoctor.model.facts import Fan, Gpu, LinkState, Pcie, Power, Temperature, Traffic
 from rocdoctor.model.finding import Verdict
 from rocdoctor.train.smoke.figures.sampler import reading_of
 from rocdoctor.tui.style import RISK, WRONG
@@ -32,6 +32,7 @@ from rocdoctor.tui.thermals.drawing import (
     state,
     temperatures,
 )
+from rocdoctor.tui.thermals.gpu_plots import curves
 from rocdoctor.tui.thermals.live_values import Event
 from rocdoctor.tui.thermals.sparkline import bar, sparkline
 from tests.kit import ROOT, amd_gpu, k, nvidia_gpu, u
@@ -51,12 +52,40 @@ def card(**changes: Any) -> Gpu:
         "vram_used_bytes": 48 << 30,
         "performance_level": "auto",
         "fan": Fan(k(1500), k(3000), k(128), k("automatic")),
+        "traffic": Traffic(pcie_mbit_s=k(18)),
     }
     return amd_gpu(**{**facts, **changes})
 
 
 def text_of(gpu: Gpu, width: int = 77) -> str:
     return detail(GpuNow(gpu), width).plain
+
+
+def test_what_moves_over_the_links_is_a_line_each_or_its_reason() -> None:
+    link = LinkState(k(16.0), k(16), k(16.0), k(16))
+    busy = Traffic(k(15_000_000), k(567), xgmi_read_kb=k(5_000_000), xgmi_written_kb=k(1000))
+    gpu = card(traffic=busy, pcie=Pcie(link), hive_id=k("ab"))
+    once = text_of(gpu)
+    assert re.search(r"^PCIe +█{8}░{8} received 15\.0 GB/s, sent 567 KB/s$", once, re.MULTILINE), "of 31.5 GB/s"
+    assert "read 5.0 GB, written 1.0 MB so far, all links" in once, "one look makes no rate"
+    later = card(traffic=replace(busy, xgmi_read_kb=k(9_000_000)), hive_id=k("ab"))
+    watched = GpuNow(later, (reading_of(gpu, 10.0), reading_of(later, 12.0)))
+    assert "read 2.0 GB/s, written 0 KB/s, all links" in detail(watched, 77).plain
+    disputed = Unknown("this driver says 18, which the kernel calls GB/s and amd-smi Mb/s", "undecided")
+    unsure = text_of(card(traffic=Traffic(pcie_mbit_s=disputed), hive_id=k("ab")))
+    assert "unknown: PCIe traffic\n  this driver says 18, which" in unsure and "XGMI traffic" in unsure
+    alone = text_of(card(traffic=Traffic(pcie_mbit_s=k(18)), hive_id=k(None)))
+    assert "18 Mb/s, both directions together" in alone and "XGMI" not in alone
+    assert "PCIe" not in text_of(card(integrated=True, traffic=Traffic()))
+
+
+def test_traffic_is_plotted_where_it_is_known() -> None:
+    moved = [
+        amd_gpu(traffic=Traffic(k(at * 1000), k(500), xgmi_read_kb=k(at), xgmi_written_kb=k(0))) for at in (1, 2, 3)
+    ]
+    names = [one.name for one in curves([reading_of(gpu, float(at)) for at, gpu in enumerate(moved)])]
+    assert names == ["PCIe, MB/s", "XGMI, GB/s"]
+    assert not curves([reading_of(amd_gpu(), float(at)) for at in range(3)])
 
 
 def test_a_line_holds_the_sensor_nearest_to_its_limit_and_each_value_with_its_own() -> None:

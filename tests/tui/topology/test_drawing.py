@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from rocdoctor.model.evidence import value_or
-from rocdoctor.model.facts import Gpu, Machine, Nic, NumaNode
+from rocdoctor.model.facts import Gpu, Machine, Nic, NumaNode, Traffic
 from rocdoctor.tui.topology.drawing import topology
 from rocdoctor.tui.topology.filled_lines import Atom, filled
 from rocdoctor.tui.topology.gpu_details import gpu_details
@@ -178,6 +178,17 @@ def test_names_from_outside_drive_no_terminal_and_fit() -> None:
         assert max(cell_len(line) for line in lines) <= width
         assert len(limbs_drawn(lines)) == 1
         assert sum(limbs_drawn(lines).values()) == 31
+
+
+def test_traffic_stands_with_the_links_that_it_moves_over() -> None:
+    busy = amd_gpu(0, traffic=Traffic(k(1200), k(567), xgmi_read_kb=k(5_000_000), xgmi_written_kb=k(0)))
+    silent = amd_gpu(1, traffic=Traffic(pcie_mbit_s=u("this driver does not show it")))
+    first, second = (plain(gpu_details(machine(busy, silent), (), one, 90)) for one in (busy, silent))
+    assert "  traffic: received 1.2 MB/s, sent 567 KB/s" in first
+    assert "  XGMI so far: read 5.0 GB, written 0 KB; 4 shows it per second" in first
+    assert "  traffic: unknown; 4 says why" in second and not any("XGMI so far" in line for line in second)
+    recorded = plain(gpu_details(machine(amd_gpu()), (), amd_gpu(), 90))
+    assert not any("traffic" in line for line in recorded), "nobody asked, in evidence of another kind"
 
 
 def test_a_sentence_without_commas_breaks_between_its_words() -> None:

@@ -17,6 +17,7 @@ from rocdoctor.collect.gpus.sensors import GpuSensors, SensorReader, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.host.live.live_host import LiveHost
 from rocdoctor.insight.gpus.gpu_health import external_reasons, heat_reasons, nearest_to_limit, readings
+from rocdoctor.insight.gpus.traffic import pcie_kb_s
 from rocdoctor.insight.links.pcie import bandwidth_gb_s
 from rocdoctor.insight.links.pcie_path import capable, slot_links
 from rocdoctor.model.evidence import Known, NotKnown, value_or
@@ -50,6 +51,9 @@ class Reading:
     near_c: float | None = None
     limit_c: float | None = None
     memory_bytes: int | None = None
+    pcie_kb_s: float | None = None  # both directions together
+    xgmi_read_kb: int | None = None  # counters
+    xgmi_written_kb: int | None = None
 
 
 def reading_of(gpu: Gpu, at_s: float, residencies: Iterable[str] = ()) -> Reading:
@@ -82,6 +86,9 @@ def reading_of(gpu: Gpu, at_s: float, residencies: Iterable[str] = ()) -> Readin
         nearest.input_c if nearest is not None else None,
         nearest.crit_c if nearest is not None else None,
         value_or(gpu.vram_used_bytes, None),
+        pcie_kb_s(gpu),
+        value_or(gpu.traffic.xgmi_read_kb, None),
+        value_or(gpu.traffic.xgmi_written_kb, None),
     )
 
 
