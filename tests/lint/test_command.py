@@ -11,6 +11,7 @@ from rocdoctor.cli.commands import lint
 from rocdoctor.cli.main import run
 from rocdoctor.lint.linted_file import bounded
 from rocdoctor.model.printable import spelled
+from rocdoctor.service import linting
 
 SCRIPT = "#!/bin/bash\nexport AMD_SERIALIZE_KERNEL=3\nexport RCCL_DEBUG=INFO\n"
 
@@ -191,6 +192,6 @@ def test_of_a_folder_it_is_said_what_was_left_out(
     _lint(str(tmp_path))
     said = f"{tmp_path / 'a.yaml'}: not valid YAML (not the only one: 2 files of {tmp_path} could not be read)"
     assert capsys.readouterr().err == f"rocdoctor: {said}\n"
-    monkeypatch.setattr(lint, "_MAX_FILES", 2)
+    monkeypatch.setattr(linting, "_MAX_FILES", 2)
     _lint(str(tmp_path))
     assert f"rocdoctor: {tmp_path}: only its first 2 files are judged\n" in capsys.readouterr().err

@@ -17,7 +17,8 @@ from rocdoctor.model.lazy_re import regex
 _MAC = regex(
     r"(?<![0-9A-Za-z:-])(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){4}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
 )
-# The head of a frame, as the kernel logs it: to whom, from whom, and what it carries (linux net/netfilter/nf_log_syslog.c, dump_mac_header).
+# The head of a frame, as the kernel logs it: to whom, from whom, and what it carries (Linux,
+# net/netfilter/nf_log_syslog.c, dump_mac_header).
 _MAC_FRAME = regex(
     r"(?<![0-9A-Za-z:-])(?P<d>[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}):(?P<s>[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5})"
     r"(?P<t>:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
