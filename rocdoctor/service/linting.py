@@ -7,11 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocdoctor.host.live.folder_names import TooManyNamesError, entries_of, is_folder
-from rocdoctor.lint.linted_file import Advised, bounded, is_read, not_understood, read_advised
-from rocdoctor.model.finding import Verdict
+from rocdoctor.judging.check import Check
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.lint.env_findings import CHECKS, judge
+from rocdoctor.lint.linted_file import Advised, bounded, is_read, not_understood, read_advised, unsaid
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import InputError
 from rocdoctor.service.evidence import read_text
+from rocdoctor.service.session import chosen_checks
 
 _MAX_FILES = 20_000
 _MOST_TOLD = 2 * 1024 * 1024
@@ -19,13 +24,43 @@ _MOST_TOLD = 2 * 1024 * 1024
 _PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "dist-packages"))
 
 
-def told_texts(files: list[Advised], verdicts: list[Verdict]) -> str:
+def judged(
+    files: Sequence[Advised],
+    told: Sequence[Verdict],
+    machine: Machine,
+    chosen: tuple[Sequence[Check], Sequence[str]],
+    named: bool,
+    masked: bool = True,
+) -> Diagnosis:
+    """What is found in files on a machine: by checks, and ``told`` by advice that they follow.
+
+    ``chosen``: the checks, and the problems of loading them; ``named``: the machine is not this one.
+    """
+    checks, problems = chosen
+    sheets = [one.sheet for one in files if one.sheet is not None]
+    found = judge(sheets, machine, checks, named=named)
+    verdicts = in_order([*unsaid(list(told), found), *found], files)
+    diagnosis = Diagnosis(machine, tuple(verdicts), rank(verdicts), (), tuple(problems))
+    if not masked:
+        return diagnosis
+    from rocdoctor.report.masked import Discretion, discreet
+
+    return discreet(diagnosis, Discretion(told=told_texts(files, verdicts)), places=False)
+
+
+def lint(files: Sequence[Advised], machine: Machine, named: bool) -> Diagnosis:
+    """All checks and all advice, as the command has them where nobody chooses."""
+    told = [verdict for one in files for verdict in one.verdicts]
+    return judged(files, told, machine, chosen_checks(CHECKS, ()), named)
+
+
+def told_texts(files: Sequence[Advised], verdicts: Sequence[Verdict]) -> str:
     """The texts of files that findings quote; what one of their lines tells may stand in any other."""
     named = {verdict.subject.name for verdict in verdicts if verdict.finding is not None}
     return "\n".join(one.text for one in files if one.path in named)[:_MOST_TOLD]
 
 
-def in_order(verdicts: list[Verdict], files: list[Advised]) -> list[Verdict]:
+def in_order(verdicts: Sequence[Verdict], files: Sequence[Advised]) -> list[Verdict]:
     """Findings by file and line, then all else."""
     places = {one.path: number for number, one in enumerate(files)}
 

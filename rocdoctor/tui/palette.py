@@ -82,6 +82,9 @@ def _everywhere(app: Session) -> Iterator[PaletteEntry]:
     yield PaletteEntry(
         "Open evidence...", "a bundle, a folder, an archive or a log, on all screens", partial(open_in_all_screens, app)
     )
+    from rocdoctor.tui.linting import lint_a_path
+
+    yield PaletteEntry("Lint a file...", "scripts, job files, Dockerfiles, or a folder", partial(lint_a_path, app))
     yield PaletteEntry("Back to the evidence before (key b)", "after other evidence was opened", app.action_earlier)
     yield PaletteEntry(
         "Copy the first command", "the one thing to do first, to the clipboard", partial(copy_first, app)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.cli.commands import lint
 from rocdoctor.cli.main import run
 from rocdoctor.lint.linted_file import bounded
 from rocdoctor.model.printable import spelled

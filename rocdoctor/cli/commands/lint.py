@@ -11,15 +11,14 @@ from rocdoctor.cli.arguments import Named, evidence_arguments
 from rocdoctor.cli.commands.check import JudgingOptions, Threshold, exit_code, judging_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
-from rocdoctor.judging.diagnose import rank
 from rocdoctor.knowledge.messages.advice import advice_named
-from rocdoctor.lint.env_findings import CHECKS, judge
-from rocdoctor.lint.linted_file import advice_names, unsaid, wanted
+from rocdoctor.lint.env_findings import CHECKS
+from rocdoctor.lint.linted_file import advice_names, wanted
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.report.lint.lint_document import document
 from rocdoctor.service.errors import UsageError, suggestion
-from rocdoctor.service.linting import in_order, read_files, told_texts
+from rocdoctor.service.linting import judged, read_files
 from rocdoctor.service.options import Format
 from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered
 
@@ -68,18 +67,13 @@ def run(options: Options) -> int:
         progress.say("asking the machine" if options.source is None else "reading the evidence")
         machine = collect(open_host(options))
         progress.done()
-    sheets = [one.sheet for one in files if one.sheet is not None]
-    judged = judge(sheets, machine, checks, named=options.source is not None)
     told = [] if only and not only_advice else [verdict for one in files for verdict in one.verdicts]
-    told = unsaid(wanted(told, only_advice, skip_advice), judged)
-    verdicts = in_order([*told, *judged], files)
+    told = wanted(told, only_advice, skip_advice)
+    named, masked = options.source is not None, not options.include_identity
+    diagnosis = judged(files, told, machine, (checks, problems), named, masked)
     titles = {one.name: one.title for one in checks}
-    titles |= {one.check: advice.claim for one in told if (advice := advice_named(one.check)) is not None}
-    diagnosis = Diagnosis(machine, tuple(verdicts), rank(verdicts), (), tuple(problems))
-    if not options.include_identity:
-        from rocdoctor.report.masked import Discretion, discreet
-
-        diagnosis = discreet(diagnosis, Discretion(told=told_texts(files, verdicts)), places=False)
+    advised = ((one.check, advice_named(one.check)) for one in told)
+    titles |= {name: advice.claim for name, advice in advised if advice is not None}
     _show(options, diagnosis, titles, len(files), time.monotonic() - began)
     return exit_code(diagnosis, options.fail_on)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,7 @@ from rocdoctor.tui.write_files import ask_and_write
 
 if TYPE_CHECKING:
     from rocdoctor.model.facts import Machine
+    from rocdoctor.train.emit.files import File
     from rocdoctor.train.recommend.plan import Recommendation
 
 _NAMES = tuple(TARGETS)
@@ -92,6 +94,22 @@ class PlanFiles(Horizontal):
         """Make the files, unless they are made already."""
         if self._plan is not None and self.emission is None and not self.busy:
             self._emit(self.targets or usual_targets(self._plan[2]))
+
+    def maker(self) -> Callable[[], Sequence[File]]:
+        """What gives the files in a thread, made there unless they are made already; raises UsageError with why not."""
+        made, plan, targets = self.emission, self._plan, self.targets
+
+        def files() -> Sequence[File]:
+            from rocdoctor.service.errors import UsageError
+
+            found = made
+            if found is None and plan is not None:
+                found = emission(plan[0], plan[1], targets or usual_targets(plan[2]), lambda: None)
+            if found is None or not found.files:
+                raise UsageError(found.problem if found is not None else "there is no plan whose files could be made")
+            return found.files
+
+        return files
 
     @property
     def busy(self) -> bool:

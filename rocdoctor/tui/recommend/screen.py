@@ -46,6 +46,8 @@ class RecommendPage(Page):
         Binding("m", "estimate", "Memory", tooltip="the plan's memory by part, its speed, and why"),
         Binding("w", "write", "Write", tooltip="write the files; asks for a folder"),
         Binding("c", "copy", "Copy", tooltip="copy the command line that gives the same"),
+        Binding("l", "lint", "Lint", show=False, tooltip="check the plan's files as rocdoctor lint does"),
+        Binding("L", "lint_path", "Lint a file", show=False, tooltip="check a file or a folder of your own"),
         Binding("slash", "search", "Search", show=False, tooltip="search the models"),
         Binding("a", "apply", "Apply", show=False, tooltip="apply the smallest change that makes a plan fit"),
         Binding("e", "edit", "Form", show=False, tooltip="back to the form"),
@@ -57,6 +59,7 @@ class RecommendPage(Page):
         ("tab, arrows", "from field to field; left and right change a choice"),
         ("/", "search the models"),
         ("e", "back to the form"),
+        ("l, L", "check the plan's files, or a file that you name, as rocdoctor lint does"),
         ("a", "apply the smallest change where nothing fits"),
         ("space", "choose a target of the files, or leave it out"),
         ("escape", "stop the search; else one step back"),
@@ -310,6 +313,21 @@ class RecommendPage(Page):
         line = command(self._of, source) if source != "" else ""
         text = estimate_text(self._answer.plan, line, min(COLUMNS, self.app.size.width * 98 // 100 - 6))
         self.app.push_screen(Reader("estimate", text))
+
+    def action_lint(self) -> None:
+        """What the linter finds in the files of the plan, to read over it."""
+        if self._answer is None or self._answer.plan is None:
+            self.notify("there is no plan yet whose files could be checked")
+            return
+        from rocdoctor.tui.linting import lint_files
+
+        lint_files(self.rocdoctor, self._files.maker(), here=not self._of.gpus.strip())
+
+    def action_lint_path(self) -> None:
+        """The same of a file or a folder that somebody names."""
+        from rocdoctor.tui.linting import lint_a_path
+
+        lint_a_path(self.rocdoctor)
 
     def action_write(self) -> None:
         """Ask for a folder, and write."""

@@ -6,6 +6,7 @@ import json
 import shlex
 import stat
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from rocdoctor.collect import collect
 from rocdoctor.model.facts import Machine
 from rocdoctor.report.plan.recommend_json import as_json
 from rocdoctor.service.errors import UsageError
+from rocdoctor.train.emit.files import File
 from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.recommend import plan_form_values
@@ -113,6 +115,88 @@ def test_m_shows_the_estimate_behind_the_plan_as_the_command_does(
     printed = capsys.readouterr().out
     assert " ".join(printed.split()) in " ".join(text.split())
     assert "GiB" in printed
+
+
+# -- the linter
+
+
+async def _read(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+    await until(pilot, lambda: isinstance(app.screen, Reader), 30)
+    text = app.screen._text  # type: ignore[attr-defined]
+    assert text[:12] in shown(app)
+    await pilot.press("escape")
+    await pilot.pause()
+    return str(text)
+
+
+def test_l_lints_the_files_of_the_plan_as_the_command_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixture = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
+    bad = File("train.sh", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\npython train.py\n")
+
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str, list[str]]:
+        page = await _open(app, pilot)
+        await pilot.press("l")
+        clean = await _read(app, pilot)
+        files = page.query_one(PlanFiles)
+        assert files.emission is None and page.view == "form", "they are made beside the screen"
+        await _files(page, pilot)
+        assert files.emission is not None
+        names = [one.name for one in files.emission.files]
+        monkeypatch.setattr(files, "emission", replace(files.emission, files=(bad, File("notes.odt", "x"))))
+        await pilot.press("l")
+        return clean, await _read(app, pilot), names
+
+    clean, found, names = driven(fixture_host("rx7900xtx-2gpu"), read, WIDE)
+    assert clean.startswith("Nothing found in ") and len(names) > 0, "our own files pass our own linter"
+    assert "notes.odt: not a file that the linter reads" in found
+    monkeypatch.chdir(tmp_path)
+    Path("train.sh").write_text(bad.text)
+    run(["lint", "--from", fixture, "train.sh"])
+    printed = capsys.readouterr().out
+    assert "gfx-override" in printed
+    assert " ".join(found.split()).startswith(" ".join(printed.split()))
+
+
+def test_capital_l_lints_a_file_that_somebody_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "job.sh").write_text("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n")
+
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, list[str]]:
+        await _open(app, pilot)
+        told: list[str] = []
+
+        async def name(path: str) -> None:
+            await pilot.press("L")
+            await until(pilot, lambda: isinstance(app.screen, Ask))
+            app.screen.query_one(Input).value = path
+            await pilot.press("enter")
+
+        await name("~/job.sh")
+        text = await _read(app, pilot)
+        app.notify = lambda words, **_: told.append(words)  # type: ignore[method-assign]
+        for path in ("-", "~/none.sh"):
+            before = len(told)
+            await name(path)
+            await until(pilot, lambda before=before: len(told) > before + 1)  # type: ignore[misc]
+        return text, told[1::2]
+
+    text, told = driven(fixture_host("rx7900xtx-2gpu"), read, NARROW)
+    assert "job.sh:1: " in text and "gfx-override" in text and "1 finding in 1 file." in text
+    assert told[0].startswith("-: standard input is the keyboard") and "none.sh" in told[1]
+
+
+def test_without_a_plan_l_says_so() -> None:
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        told: list[str] = []
+        page.notify = lambda words, **_: told.append(words)  # type: ignore[method-assign]
+        page._answer = None
+        await pilot.press("l")
+        await until(pilot, lambda: told == ["there is no plan yet whose files could be checked"])
+
+    driven(fixture_host("rx7900xtx-2gpu"), read, NARROW)
 
 
 def test_without_a_plan_m_says_so() -> None:
