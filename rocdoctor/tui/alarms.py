@@ -1,4 +1,6 @@
-"""Temperatures that have reached the limit that their card states: which, on which GPU, since when. Without Textual.
+"""Temperatures that have reached a limit: which, on which GPU, since when. Without Textual.
+
+The limit is the one that the card states for the sensor, or the user's own where that is lower or the card states none.
 
 Heat alone: a GPU that draws all the power that it may, or whose memory is full, is at work and not ill.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from rocdoctor.insight.gpus.gpu_health import limited_readings
+from rocdoctor.insight.gpus.gpu_health import readings
 from rocdoctor.model.evidence import NotKnown
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.printable import one_line
@@ -26,12 +28,18 @@ class Alarm:
     input_c: float
     limit_c: float
     clock: str
+    own: bool = False  # the limit is the user's
 
     @property
     def words(self) -> str:
         """Which value, on which GPU, since when."""
-        value = f"gpu {self.gpu} {self.sensor} {self.input_c:.0f} of {self.limit_c:.0f} °C"
-        return f"{value} since {self.clock}" if self.input_c >= self.limit_c else f"{value}, reached at {self.clock}"
+        whose = ", your limit," if self.own else ""
+        value = f"gpu {self.gpu} {self.sensor} {self.input_c:.0f} of {self.limit_c:.0f} °C{whose}"
+        return (
+            f"{value} since {self.clock}"
+            if self.input_c >= self.limit_c
+            else f"{value.rstrip(',')}, reached at {self.clock}"
+        )
 
 
 class Alarms:
@@ -39,13 +47,18 @@ class Alarms:
 
     def __init__(self) -> None:
         self.now: tuple[Alarm, ...] = ()
+        self._own_c: float | None = None
 
-    def see(self, gpus: Iterable[Gpu], clock: str) -> tuple[Alarm, ...]:
-        """Take the values of a look at all GPUs; what is an alarm now, and was none before."""
-        before = {(one.gpu, one.sensor): one for one in self.now}
+    def see(self, gpus: Iterable[Gpu], clock: str, own_c: float | None = None) -> tuple[Alarm, ...]:
+        """Take the values of a look at all GPUs; what is an alarm now, and was none before.
+
+        ``own_c``: the user's limit of every sensor. Another one than at the look before begins every alarm anew.
+        """
+        before = {(one.gpu, one.sensor): one for one in self.now} if own_c == self._own_c else {}
+        self._own_c = own_c
         found: list[Alarm] = []
         for gpu in gpus:
-            for one in _alarms(gpu, clock):
+            for one in _alarms(gpu, clock, own_c):
                 was = before.get((one.gpu, one.sensor))
                 if was is not None:
                     found.append(replace(one, clock=was.clock))
@@ -63,12 +76,27 @@ class Alarms:
         return self.now[0].words + (f" (and {others} more GPU{'s' * (others > 1)})" if others else "")
 
 
-def _alarms(gpu: Gpu, clock: str) -> Iterable[Alarm]:
+def _alarms(gpu: Gpu, clock: str, own_c: float | None) -> Iterable[Alarm]:
     """The temperatures that are at their limit, or so little below it that they have not left it."""
     try:
-        limited = limited_readings(gpu)
+        found = readings(gpu)
     except NotKnown:
         return
-    for one in limited:
-        if one.crit_c is not None and one.input_c > one.crit_c - LEFT_C:
-            yield Alarm(gpu.index, one_line(one.sensor.label), one.input_c, one.crit_c, clock)
+    for one in found:
+        limit_c = limit_of(one.crit_c, own_c)
+        if limit_c is not None and one.input_c > limit_c - LEFT_C:
+            label = one_line(one.sensor.label)
+            yield Alarm(gpu.index, label, one.input_c, limit_c, clock, limit_c != one.crit_c)
+
+
+def limit_of(card_c: float | None, own_c: float | None) -> float | None:
+    """The lower one of the card's limit and the user's; None where there is neither."""
+    return min((one for one in (card_c, own_c) if one is not None), default=None)
+
+
+def past_own(gpu: Gpu, own_c: float | None) -> bool:
+    """Whether a sensor is at the user's limit."""
+    try:
+        return own_c is not None and any(one.input_c >= own_c for one in readings(gpu))
+    except NotKnown:
+        return False

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Seconds between looks of Thermals; 0 is off.
 RATES_S = (0.0, 10.0, 5.0, 2.0, 1.0, 0.5)
 DEFAULT_RATE_S = 2.0
+# What a user may set as a limit, in °C: below, a sound GPU at rest alarms, above, no card lets it come so far. Our own.
+OWN_C = (30.0, 120.0)
 ANSI = "ansi"
 """The theme that has the terminal's own colours, whatever this version of Textual calls it."""
 # Names of what a key may do, with the actions of the app.
@@ -34,7 +36,7 @@ ACTIONS: Mapping[str, str] = {
     "commands": "command_palette",
     "quit": "quit",
 }
-_KNOWN = ("theme", "rate", "start", "bell", "keys")
+_KNOWN = ("theme", "rate", "start", "bell", "alarm", "keys")
 _KEY = regex(r"[A-Za-z]|f(?:[1-9]|1[0-2])|(?:ctrl|alt)\+[a-z0-9]")
 # Those of everywhere; and what a terminal sends for Tab, Enter, Backspace and signals.
 _TAKEN = (
@@ -54,6 +56,7 @@ class Config:
     start: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    alarm_c: float | None = None  # the user's limit of temperatures
     bell: bool = False  # of the terminal, where a value reaches its limit
 
 
@@ -134,6 +137,11 @@ def read_config(text: str, name: str) -> Config:
         rates = ", ".join(f"{one:g}" for one in RATES_S)
         problems.append(f"{name}:{rate.line}: rate {_shown(rate)} is not one of {rates} (seconds)")
         rate_s = None
+    alarm = tree.mapping.get("alarm")
+    alarm_c = own_limit(alarm.text) if alarm is not None else None
+    if alarm is not None and alarm_c is None:
+        bounds = f"{OWN_C[0]:.0f} to {OWN_C[1]:.0f}"
+        problems.append(f"{name}:{alarm.line}: alarm {_shown(alarm)} is not a number from {bounds} (°C)")
     bell = one_of("bell", ("true", "false"))
     start = one_of("start", [area.module for area in AREAS])
     keys: dict[str, str] = {}
@@ -156,6 +164,7 @@ def read_config(text: str, name: str) -> Config:
         start,
         keys,
         tuple(problems),
+        alarm_c,
         bell == "true",
     )
 
@@ -164,6 +173,12 @@ def _wrong_key(key: str | None, had: Mapping[str, str]) -> str:
     if key is None or not _KEY.fullmatch(key):
         return "is not a letter, f1 to f12, or ctrl or alt with a letter or digit (as in ctrl+r)"
     return "is taken" if key in _TAKEN or key in had else ""
+
+
+def own_limit(text: str | None) -> float | None:
+    """A limit of temperatures, °C, as somebody writes it; None for what is none."""
+    value = _number(text)
+    return value if value is not None and OWN_C[0] <= value <= OWN_C[1] else None
 
 
 def _number(text: str | None) -> float | None:

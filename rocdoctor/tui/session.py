@@ -56,6 +56,15 @@ class Session(TypedAhead):
         """Take the values of one look at all GPUs of this machine: some may have reached a limit."""
         raise NotImplementedError
 
+    @property
+    def alarm_c(self) -> float | None:
+        """The user's own limit of temperatures; None for those of the cards alone."""
+        raise NotImplementedError
+
+    def ask_alarm(self) -> None:
+        """Ask for the user's own limit of temperatures."""
+        raise NotImplementedError
+
     def again_host(self) -> Host | None:
         """A host that asks this live machine anew, beside the one that is open; None for other evidence."""
         raise NotImplementedError

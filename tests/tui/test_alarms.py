@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Gpu, Temperature
 from rocdoctor.tui.alarms import Alarms
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.config import Config
+from rocdoctor.tui.widgets.ask import Ask
 from tests.kit import amd_gpu, k
 from tests.tui.kit import driven, fixture_host, shown, until
 from tests.tui.thermals.live_kit import LiveFixture, temperature
@@ -65,6 +67,71 @@ def test_the_farthest_above_its_limit_is_named_and_the_others_are_counted() -> N
     hot = [_gpu(0, ("edge", 100.0, 100.0), ("mem", 101.0, 101.0)), _gpu(1, ("mem", 99.0, 95.0)), _gpu(2)]
     assert len(alarms.see(hot, "14:00:00")) == 3
     assert alarms.words == "gpu 1 mem 99 of 95 °C since 14:00:00 (and 1 more GPU)"
+
+
+def test_the_users_limit_counts_where_it_is_lower_or_the_card_states_none() -> None:
+    alarms = Alarms()
+    gpus = [_gpu(0, ("junction", 86.0, 110.0)), _gpu(1, ("edge", 85.0, None)), _gpu(2, ("mem", 84.9, 95.0))]
+    assert alarms.see(gpus, "14:00:00") == ()
+    assert [(one.gpu, one.limit_c, one.own) for one in alarms.see(gpus, "14:00:01", 85.0)] == [
+        (0, 85.0, True),
+        (1, 85.0, True),
+    ]
+    assert alarms.words == "gpu 0 junction 86 of 85 °C, your limit, since 14:00:01 (and 1 more GPU)"
+    assert alarms.see([_gpu(0, ("junction", 84.0, 110.0))], "14:00:02", 85.0) == ()
+    assert alarms.words == "gpu 0 junction 84 of 85 °C, your limit, reached at 14:00:01"
+    cards = [_gpu(0, ("junction", 101.0, 100.0))]
+    assert [one.own for one in alarms.see(cards, "14:00:03", 110.0)] == [False], "the card's is lower"
+    assert alarms.see(cards, "14:00:04", None) != (), "another limit begins anew"
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 60)])
+def test_a_limit_is_set_on_the_screen_and_taken_back(size: tuple[int, int]) -> None:
+    host = LiveFixture("rx7900xtx-2gpu")
+    host.texts[temperature(0, 3)] = "81000"
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        told: list[str] = []
+        app.notify = lambda words, **_: told.append(words)  # type: ignore[method-assign]
+
+        async def answer(text: str) -> None:
+            await pilot.press("a")
+            await until(pilot, lambda: isinstance(app.screen, Ask))
+            app.screen.query_one(Input).value = text
+            await pilot.press("enter")
+            await until(pilot, lambda: not isinstance(app.screen, Ask))
+
+        await pilot.press("4")
+        await until(pilot, lambda: "last answer" in shown(app))
+        assert "! gpu" not in shown(app) and "alarm at" not in shown(app)
+        await answer("hot")
+        assert app.alarm_c is None and told == ["'hot' is not a number from 30 to 120, and not off"]
+        told.clear()
+        await answer("80")
+        await until(pilot, lambda: shown(app).startswith(" rocdoctor  ! gpu 0 mem 81 of 80 °C, your limit"), 5)
+        assert told[0].startswith("alarm at 80 °C; to keep it: alarm = 80 in ")
+        assert told[1].endswith("gpu 0: mem has reached your limit of 80 °C")
+        await pilot.press("n")
+        await until(pilot, lambda: "alarm at 80 °C" in shown(app) and "own limit" in shown(app))
+        await answer("off")
+        await until(pilot, lambda: "! gpu" not in shown(app).splitlines()[0], 5)
+        await pilot.press("n")
+        await until(pilot, lambda: "own limit" not in shown(app))
+        assert app.alarm_c is None
+
+    driven(host, look, size)
+
+
+def test_the_limit_of_the_file_counts_from_the_first_look() -> None:
+    host = LiveFixture("rx7900xtx-2gpu")
+    host.texts[temperature(0, 3)] = "81000"
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        app.config = Config(alarm_c=80.0)
+        await pilot.press("r")
+        await until(pilot, lambda: app.alarm.startswith("gpu 0 mem 81 of 80 °C, your limit, since "), 10)
+
+    driven(host, look)
 
 
 @pytest.mark.parametrize(("size", "bell"), [((60, 20), False), ((80, 24), True), ((200, 60), False)])

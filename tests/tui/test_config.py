@@ -60,6 +60,14 @@ quit = ["ctrl+i", "f2", "hello"]
     assert (liked.keys, liked.rate_s, liked.start, liked.theme) == ({"f2": "quit"}, 2.0, "", "")
 
 
+def test_a_limit_of_temperatures_is_a_number_that_a_gpu_can_reach() -> None:
+    assert [read_config(f"alarm = {one}", "c.toml").alarm_c for one in (85, 87.5, 30, 120)] == [85.0, 87.5, 30.0, 120.0]
+    for wrong in ("29", "121", '"hot"', "true", "[85]"):
+        liked = read_config(f'theme = "nord"\nalarm = {wrong}', "c.toml")
+        assert liked.alarm_c is None and liked.theme == "nord", wrong
+        assert liked.problems[0].startswith("c.toml:2: alarm ") and "30 to 120 (°C)" in liked.problems[0], wrong
+
+
 @pytest.mark.parametrize("text", ["theme = ", "a = 1\na = 2", "=" * 10, "keys = 1\n[keys]\nx = 1"])
 def test_what_is_not_toml_is_said(text: str) -> None:
     (said,) = read_config(text, "c.toml").problems

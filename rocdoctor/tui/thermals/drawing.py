@@ -19,6 +19,7 @@ from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.machine.summary import gpu_words
 from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
+from rocdoctor.tui.alarms import past_own
 from rocdoctor.tui.style import NOTE, RISK, UNKNOWN, WRONG, heat_style
 from rocdoctor.tui.thermals.gpu_plots import SPANS, plots
 from rocdoctor.tui.thermals.gpu_users import MOST_USERS, user_lines
@@ -43,6 +44,7 @@ _STYLES = {
     "unknown": UNKNOWN,
     "asleep": NOTE,
     "too hot": WRONG,
+    "own limit": WRONG,
 }
 # Columns that a block of details needs beside another, and the least lines that it has.
 _BLOCK, _LEAST_LINES = 90, 5
@@ -56,6 +58,7 @@ class GpuNow:
 
     ``series`` are the looks at it, oldest first; ``active`` what holds its clocks down, where it is watched.
     ``place``: its index in ``users``, who holds the GPUs; ``inside``: seen from within a container.
+    ``own_c``: the user's limit of temperatures.
     """
 
     gpu: Gpu
@@ -66,6 +69,7 @@ class GpuNow:
     users: GpuUsers | None = None
     place: int | None = None
     inside: bool = False
+    own_c: float | None = None
 
 
 def temperatures(views: Sequence[GpuNow]) -> Scale | None:
@@ -117,6 +121,7 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
     text = _cells(cells, width, bars)
     text.highlight_words(["unknown"], _STYLES["unknown"])
     hot = heat_style(hottest) if hottest is not None else ""
+    hot = WRONG if past_own(gpu, now.own_c) else hot
     if hot:
         start = text.plain.index(temp_cell)
         text.stylize(hot, start, start + _TEMP + (11 if width >= WIDE else 0))
@@ -157,6 +162,8 @@ def state(now: GpuNow) -> str:
     hottest = telling(now.gpu)
     if hottest is not None and hottest.margin_c is not None and hottest.margin_c <= 0:
         return "too hot"
+    if past_own(now.gpu, now.own_c):
+        return "own limit"
     return "nothing" if now.counted or isinstance(now.gpu.throttle, Known) else "unknown"
 
 
@@ -173,7 +180,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     """
     gpu = now.gpu
     text = Text()
-    if plotted and (drawn := plots(now.series, width, height - 1, scale)):
+    if plotted and (drawn := plots(now.series, width, height - 1, scale, now.own_c)):
         text.append(f"{gpu.label}  ", style="bold")
         return text.append_text(Text(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))))).append_text(_below(drawn))
     text.append(f"{gpu.label}  ", style="bold")
@@ -196,7 +203,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     for why, names in unknown.items():
         reasons.append(f"unknown: {', '.join(names)}\n  {why}\n", style=UNKNOWN)
     taken = sum(max(1, -(-len(line) // width)) for line in (text.plain + reasons.plain).splitlines())
-    if drawn := plots(now.series, width, height - taken, scale):
+    if drawn := plots(now.series, width, height - taken, scale, now.own_c):
         text.rstrip()
         text.append_text(_below(drawn)).append("\n")
     else:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rocdoctor.insight.gpus.traffic import xgmi_rates_kb_s
 from rocdoctor.train.smoke.figures.sampler import Reading
+from rocdoctor.tui.alarms import limit_of
 from rocdoctor.tui.thermals.live_values import held_down
 from rocdoctor.tui.thermals.plot import LEAST_COLUMNS, LEAST_LINES, Curve, plot
 from rocdoctor.tui.thermals.sparkline import Scale
@@ -21,11 +22,11 @@ _NO_SIGNS = os.environ.get("TERM") == "linux"
 SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0, "PCIe": 100.0, "XGMI": 1.0}
 
 
-def curves(series: Sequence[Reading], scale: Scale | None = None) -> list[Curve]:
+def curves(series: Sequence[Reading], scale: Scale | None = None, own_c: float | None = None) -> list[Curve]:
     """What is known of a GPU over time: the temperature nearest to its limit, power, clock, use, and what
     moves over PCIe and XGMI.
 
-    ``scale`` is that of the temperatures of all GPUs.
+    ``scale`` is that of the temperatures of all GPUs, ``own_c`` the user's limit of them.
     """
     at_s = [one.at_s for one in series]
     held = [bool(one.slowed) and bool({"heat", "outside"} & held_down((), one.slowed).keys()) for one in series]
@@ -36,9 +37,10 @@ def curves(series: Sequence[Reading], scale: Scale | None = None) -> list[Curve]
         heat = name == "temperature"
         return Curve(f"{name}, {unit}", at_s, values, limit, SPANS[name], held, heat, scale if heat else None)
 
+    limit_c = limit_of(_last(series, "limit_c"), own_c)
     moved = [None if one is None else sum(one) / 1e6 for one in xgmi_rates_kb_s(series)]
     found = (
-        curve("temperature", "°C", lambda one: one.near_c if limited else one.temp_c, _last(series, "limit_c")),
+        curve("temperature", "°C", lambda one: one.near_c if limited else one.temp_c, limit_c),
         curve("power", "W", lambda one: one.power_w, _last(series, "cap_w")),
         curve("clock", "MHz", lambda one: one.clock_mhz),
         curve("use", "%", lambda one: one.busy_percent),
@@ -52,9 +54,11 @@ def _last(series: Sequence[Reading], name: str) -> float | None:
     return next((value for one in reversed(series) if (value := getattr(one, name)) is not None), None)
 
 
-def plots(series: Sequence[Reading], width: int, height: int, scale: Scale | None = None) -> list[Text]:
+def plots(
+    series: Sequence[Reading], width: int, height: int, scale: Scale | None = None, own_c: float | None = None
+) -> list[Text]:
     """Lines of at most ``width`` cells and ``height`` in all: plots beside and below each other; none without room."""
-    found = curves(series, scale)
+    found = curves(series, scale, own_c)
     if _NO_SIGNS or not found or height < LEAST_LINES or width < LEAST_COLUMNS:
         return []
     across = 2 if width >= 2 * _BESIDE and len(found) > 1 else 1

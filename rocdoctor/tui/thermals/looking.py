@@ -16,9 +16,18 @@ from rocdoctor.tui.thermals.order import Order
 
 
 def state_line(
-    watched: bool, sample: Sample | None, rate_s: float, order: Order, trouble: str, silent: Mapping[str, float]
+    watched: bool,
+    sample: Sample | None,
+    rate_s: float,
+    order: Order,
+    trouble: str,
+    silent: Mapping[str, float],
+    own_c: float | None = None,
 ) -> Text:
-    """``watched``: of a live machine; ``rate_s``: 0 for not at all; ``silent``: who, and for how many seconds."""
+    """``watched``: of a live machine; ``rate_s``: 0 for not at all; ``silent``: who, and for how many seconds.
+
+    ``own_c``: the user's limit of temperatures.
+    """
     if not watched:
         ordered = "" if order == "number" else f" Sorted by {order}."
         return Text(f"Recorded values, no history: a recording cannot be read again.{ordered}")
@@ -35,6 +44,8 @@ def state_line(
     text.append("waiting for the first answer" if sample is None else f"last answer {sample.clock}")
     if order != "number":
         text.append(f"; sorted by {order}")
+    if own_c is not None:
+        text.append(f"; alarm at {own_c:g} °C")
     return text
 
 

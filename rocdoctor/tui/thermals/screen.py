@@ -40,15 +40,7 @@ from rocdoctor.tui.thermals.drawing import (
     temperatures,
 )
 from rocdoctor.tui.thermals.gpu_users import judge_command
-from rocdoctor.tui.thermals.live_values import (
-    History,
-    Sample,
-    Watch,
-    key,
-    merged,
-    place,
-    who,
-)
+from rocdoctor.tui.thermals.live_values import History, Sample, Watch, key, merged, place, who
 from rocdoctor.tui.thermals.looking import no_values, state_line
 from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
 from rocdoctor.tui.widgets.flow import FlowFrame
@@ -74,6 +66,7 @@ class ThermalsPage(Page):
         Binding("p", "plots", "Plots", tooltip="only the plots of the selected GPU, or its values again"),
         Binding("s", "sort", "Sort", tooltip="sort the GPUs by number, heat, power or use"),
         Binding("w", "write", "Write", tooltip="write what was seen as a table (CSV); asks where"),
+        Binding("a", "alarm", "Alarm", show=False, tooltip="set a limit of your own for temperatures"),
         Binding("c", "copy", "Copy", tooltip="copy the command that judges the process on this GPU"),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -81,6 +74,7 @@ class ThermalsPage(Page):
         ("Enter", "the findings of the selected GPU"),
         ("n", "look now"),
         ("tab", "to the details, which scroll"),
+        ("a", "set a limit of your own for temperatures"),
         ("s", "sort by number, heat (nearest to its limit first), power or use"),
     )
     CSS = """
@@ -224,7 +218,7 @@ class ThermalsPage(Page):
             return len(self._gpus) > 1 and (self._watch is not None or not self._bare(self._views()))
         if action in ("plots", "write") and not self._gpus:
             return False
-        return self._watch is not None or action not in ("rate", "now", "plots", "write")
+        return self._watch is not None or action not in ("rate", "now", "plots", "write", "alarm")
 
     def _command(self) -> str:
         views = self._views()
@@ -259,6 +253,10 @@ class ThermalsPage(Page):
         """The next order of the GPUs; the selected one stays selected."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self._draw()
+
+    def action_alarm(self) -> None:
+        """Ask for the user's own limit."""
+        self.rocdoctor.ask_alarm()
 
     def action_write(self) -> None:
         """Ask where, and write all that was seen of the GPUs since this screen was opened."""
@@ -319,6 +317,7 @@ class ThermalsPage(Page):
                 sample.users,
                 places.get(key(one)),
                 inside,
+                self.rocdoctor.alarm_c,
             )
             for one in self._gpus
         ]
@@ -394,5 +393,5 @@ class ThermalsPage(Page):
     def _draw_state(self) -> None:
         watched, sample = self._watch is not None, self._history.sample
         silent = self._silence() if watched and not self._trouble else {}
-        said = state_line(watched, sample, self._rate_s, self._order, self._trouble, silent)
+        said = state_line(watched, sample, self._rate_s, self._order, self._trouble, silent, self.rocdoctor.alarm_c)
         self.query_one("#rate", Painted).update(said)
