@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor, ReflowResult
 from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -145,3 +146,53 @@ def test_keys_that_come_before_the_drawing_count() -> None:
         return page._gpu
 
     assert driven(fixture_host("mi300x-8gpu"), look) == 2
+
+
+# -- how often the places of all parts are worked out
+
+# Textual itself needs two for what is new (its parts, then their sizes) and two where the bar of keys turns out to have
+# others; the rest is for what a thread finds meanwhile: Bundle lists its questions, and again when all is masked. A key
+# changes one part: that, and a scrollbar for what is longer now.
+_MOST_FIRST, _MOST_OF_BUNDLE, _MOST_AGAIN, _MOST_KEY = 6, 8, 3, 2
+_KEYS = ("down", "down", "end", "home")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+def test_places_are_worked_out_no_more_often_than_something_changes(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = 0
+    before = Compositor.reflow
+
+    def reflow(self: Compositor, parent: Widget, size: Size) -> ReflowResult:
+        nonlocal counted
+        counted += 1
+        return before(self, parent, size)
+
+    monkeypatch.setattr(Compositor, "reflow", reflow)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        async def passes(keys: str) -> int:
+            nonlocal counted
+            counted = 0
+            await pilot.press(keys)
+            await settled(app, pilot)
+            return counted
+
+        first, again, by_key = dict[str, int](), dict[str, int](), dict[str, int]()
+        keys = {
+            area.module: KEYS[AREAS.index(area)] for area in AREAS if area.module != "paste"
+        }  # it takes keys as text
+        for module, key in keys.items():
+            first[module] = await passes(key)
+            by_key |= {f"{module}: {one} ({at})": await passes(one) for at, one in enumerate(_KEYS)}
+        for module, key in keys.items():
+            again[module] = await passes(key)
+        return first, again, by_key
+
+    first, again, by_key = driven(fixture_host("faulty/mi300x-8gpu-tired"), look, size)
+    assert first.pop("bundle") <= _MOST_OF_BUNDLE
+    assert {name: count for name, count in first.items() if count > _MOST_FIRST} == {}
+    assert {name: count for name, count in again.items() if count > _MOST_AGAIN} == {}
+    assert {name: count for name, count in by_key.items() if count > _MOST_KEY} == {}
+    assert min(first["findings"], again["findings"], by_key["findings: down (0)"]) > 0, "they are counted at all"

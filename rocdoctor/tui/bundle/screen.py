@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import ScreenResume
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.printable import one_line
@@ -23,6 +23,7 @@ from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.widgets.ask import Ask
+from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.widgets.rows import Lines, Rows
 
 if TYPE_CHECKING:
@@ -79,15 +80,15 @@ class BundlePage(Page):
 
     def body(self) -> ComposeResult:
         """What it holds; the questions; an answer."""
-        yield Static("", id="head", markup=False)
+        yield Painted("", id="head", markup=False)
         with Horizontal(id="search-line"):
-            yield Static("search", id="search-label")
+            yield Painted("search", id="search-label")
             yield Input(id="search", placeholder="key /")
-            yield Static("", id="hits")
+            yield Painted("", id="hits")
         with Horizontal():
             yield Rows(id="questions")
             with Vertical(id="view"):
-                yield Static("", id="view-title", markup=False)
+                yield Painted("", id="view-title", markup=False)
                 yield Lines(id="answer")
 
     def show(self, look: Look) -> None:
@@ -128,9 +129,9 @@ class BundlePage(Page):
         from rocdoctor.tui.bundle.drawing import first_head, row
 
         listed = Listed(look.told.values())
-        self.query_one("#head", Static).update(first_head(listed))
+        self.query_one("#head", Painted).update(first_head(listed))
         rows = self.query_one("#questions", Rows)
-        self.query_one("#view-title", Static).update("being masked ...")
+        self.query_one("#view-title", Painted).update(Text("being masked ..."))
         rows.set(listed.count + 1, lambda index, width: row(listed.row(index), width, index == rows.cursor))
 
     @property
@@ -151,7 +152,7 @@ class BundlePage(Page):
         self.query_one("#questions").focus()
 
     def _say(self, words: str) -> None:
-        self.query_one("#head", Static).update(Text(words))
+        self.query_one("#head", Painted).update(Text(words))
 
     def _failed(self, error: Exception) -> None:
         self._say(f"No bundle can be made: {one_line(str(error)) or type(error).__name__}")
@@ -186,7 +187,7 @@ class BundlePage(Page):
         if self._contents is not None:
             from rocdoctor.tui.bundle.drawing import head
 
-            self.query_one("#head", Static).update(head(self._contents, self._packs, self._written))
+            self.query_one("#head", Painted).update(head(self._contents, self._packs, self._written))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the questions that the words are in."""
@@ -211,7 +212,7 @@ class BundlePage(Page):
         cursor = found.index(question) if question in found else cursor
         rows = self.query_one("#questions", Rows)
         rows.set(len(hits), lambda index, width: row(contents.rows[hits[index]], width, index == rows.cursor), cursor)
-        self.query_one("#hits", Static).update(f"{len(hits)} of {len(contents.rows)}")
+        self.query_one("#hits", Painted).update(Text(f"{len(hits)} of {len(contents.rows)}"))
         self._draw_answer()
 
     def on_input_submitted(self) -> None:
@@ -234,14 +235,14 @@ class BundlePage(Page):
         if index >= len(self._hits):
             self._drawn = ("", "")
             answer.put(None)
-            self.query_one("#view-title", Static).update("no question holds these words")
+            self.query_one("#view-title", Painted).update(Text("no question holds these words"))
             return
         from rocdoctor.tui.bundle.contents import text_of
 
         row = self._contents.rows[self._hits[index]]
         back = "" if self.has_class("wide") else "Escape: back to the list  "
         title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes or 0)})", row.state)))
-        self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
+        self.query_one("#view-title", Painted).update(Text(title, no_wrap=True, overflow="ellipsis"))
         from rocdoctor.report.machine.bundle_document import masked_spans
 
         text = text_of(self._contents, self._hits[index])

@@ -9,7 +9,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.events import ScreenResume
 from textual.timer import Timer
 from textual.widgets import OptionList, Static
@@ -31,7 +31,7 @@ from rocdoctor.tui.findings.verifying import Verifying
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import same_evidence
-from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 
 _REST_S = 0.04  # while somebody runs through the list, pages are not looked up
 Key = tuple[str, str, str]
@@ -94,6 +94,7 @@ class FindingsPage(Page):
         self._diagnosis: Diagnosis | None = None
         self._sections: tuple[FindingsSection, ...] = ()
         self._details: dict[Key, Details] = {}
+        self._said: Text | None = None  # of the verification
         self._read: set[Key] = set()  # whose details are of this diagnosis
         self._seen: Key | None = None
         self._pause: Timer | None = None
@@ -106,7 +107,7 @@ class FindingsPage(Page):
         yield FilterPanel()
         with Container(id="both"):
             yield FindingOptions()
-            with VerticalScroll(id="detail"):
+            with StillScroll(id="detail"):
                 yield Static(id="verification")
                 yield FlowText(id="page")
         yield Static(id="empty")
@@ -250,6 +251,9 @@ class FindingsPage(Page):
         """What the verification of this row says, or nothing."""
         row = self.row
         said = self._verifying.text(row) or self._mending.text(row) if row is not None else None
+        if said == self._said:
+            return
+        self._said = said
         panel = self.query_one("#verification", Static)
         panel.set_class(said is not None, "open")
         panel.update(said or Text())

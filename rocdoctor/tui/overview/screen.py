@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.events import Click
 from textual.geometry import Region
 from textual.message import Message
@@ -22,7 +22,7 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import same_evidence
-from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 from rocdoctor.tui.widgets.rows import Rows
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class OverviewPage(Page):
 
     def body(self) -> ComposeResult:
         """Parts below each other, and the GPUs beside them."""
-        with VerticalScroll(id="overview", can_focus=False):
+        with StillScroll(id="overview", can_focus=False):
             with Vertical(id="left"):
                 first = FirstThing(id="first")
                 first.update(_LOOKING)
@@ -278,11 +278,11 @@ class OverviewPage(Page):
         event.stop()
         rows = self.query_one("#found", FoundRows)
         place = Region(0, rows.virtual_region.y + event.index * rows.tall, 1, rows.tall)
-        self.query_one("#overview", VerticalScroll).scroll_to_region(place, animate=False)
+        self.query_one("#overview", StillScroll).scroll_to_region(place, animate=False)
 
     def action_scroll(self, by: int) -> None:
         """A page of the screen."""
-        frame = self.query_one("#overview", VerticalScroll)
+        frame = self.query_one("#overview", StillScroll)
         frame.scroll_relative(y=by * max(1, frame.size.height - 1), animate=False)
 
     def action_copy(self) -> None:

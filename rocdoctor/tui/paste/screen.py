@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.events import Paste
 from textual.widgets import Button, Static
 
@@ -20,7 +20,7 @@ from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.paste.diagnosis import LARGE, LargePaste, aside, report
 from rocdoctor.tui.paste.paste_area import PasteArea
-from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 
 if TYPE_CHECKING:
     from rocdoctor.tui.paste.diagnosis import Read
@@ -83,7 +83,7 @@ class PastePage(Page):
                     yield Button("F8 Clear", id="clear")
             with Vertical(id="result"):
                 yield Static("", id="result-title", markup=False)
-                with VerticalScroll(id="result-scroll"):
+                with StillScroll(id="result-scroll"):
                     yield FlowText(id="report")
 
     def show(self, look: Look) -> None:

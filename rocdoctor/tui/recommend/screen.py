@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from rocdoctor.host.base import Host
@@ -22,7 +22,7 @@ from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
 from rocdoctor.tui.session import same_evidence
-from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.widgets.rows import Rows
 from rocdoctor.tui.write_files import FOLDER
@@ -97,7 +97,7 @@ class RecommendPage(Page):
             with Vertical(id="form-box"):
                 yield PlanForm()
                 yield Painted(Text(), id="state", markup=False)
-            with VerticalScroll(id="plan-box"):
+            with StillScroll(id="plan-box"):
                 yield FlowText(id="plan")
             yield PlanFiles(id="files-box")
 
@@ -252,7 +252,7 @@ class RecommendPage(Page):
 
     def _room_for_plan(self) -> None:
         """From its top; a scrollbar that it needs is there in the first layout, and not in another one after it."""
-        box, plan = self.query_one("#plan-box", VerticalScroll), self.query_one("#plan", FlowText)
+        box, plan = self.query_one("#plan-box", StillScroll), self.query_one("#plan", FlowText)
         if box.size and len(str(plan.content).splitlines()) > box.size.height:
             box.show_vertical_scrollbar = box.vertical_scrollbar.display = True
         box.scroll_home(animate=False)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -26,7 +26,7 @@ from rocdoctor.tui.session import same_evidence
 from rocdoctor.tui.setup.step_verify import Verified, program_of, verify_step
 from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import VerifyProgress, torch_words
-from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 from rocdoctor.tui.widgets.options import SearchedOptions
 from rocdoctor.tui.write_files import NewFile, ask_and_store
 
@@ -80,7 +80,7 @@ class SetupPage(Page):
         yield FlowText(id="setup-head")
         with Container(id="setup-parts"):
             yield SearchedOptions(id="setup-list")
-            with VerticalScroll(id="setup-detail"):
+            with StillScroll(id="setup-detail"):
                 yield FlowText(id="setup-step")
 
     def show(self, look: Look) -> None:
@@ -154,7 +154,7 @@ class SetupPage(Page):
         flow.set(partial(_detail, plan, step, self._verified.get(step.id), self._sudo))
         if step.id != self._shown:  # else somebody may be reading further down
             self._shown = step.id
-            self.query_one("#setup-detail", VerticalScroll).scroll_home(animate=False)
+            self.query_one("#setup-detail", StillScroll).scroll_home(animate=False)
 
     def action_goal(self) -> None:
         """The next goal."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.widgets import OptionList, Static
 
 from rocdoctor.host.base import Answer, Host
@@ -39,7 +39,7 @@ from rocdoctor.tui.smoke.run_session import (
     usual_s,
 )
 from rocdoctor.tui.smoke.run_words import form_text, state_text
-from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 from rocdoctor.tui.write_files import NewFile, ask_and_store
 
 _TICK_S = 0.25
@@ -105,7 +105,7 @@ class SmokePage(Page):
             yield Static("Looking for smoke tests.", id="state")
             with Container(id="parts"):
                 yield SmokeGrid()
-                with VerticalScroll(id="detail"):
+                with StillScroll(id="detail"):
                     yield FlowText(id="one")
 
     def on_mount(self) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -43,7 +43,7 @@ from rocdoctor.tui.thermals.gpu_users import judge_command
 from rocdoctor.tui.thermals.live_values import History, Sample, Watch, key, merged, place, who
 from rocdoctor.tui.thermals.looking import no_values, state_line
 from rocdoctor.tui.thermals.order import ORDERS, Order, ordered
-from rocdoctor.tui.widgets.flow import FlowFrame
+from rocdoctor.tui.widgets.flow import FlowFrame, StillScroll
 from rocdoctor.tui.widgets.options import RowOptions
 from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.write_files import NewFile, ask_and_store
@@ -120,7 +120,7 @@ class ThermalsPage(Page):
             yield Painted(id="cpu")
             with Container(id="lower"):
                 yield FlowFrame(id="detail")
-                with VerticalScroll(id="events") as events:
+                with StillScroll(id="events") as events:
                     events.border_title = " slowed down "
                     yield Painted(id="log")
 
@@ -376,7 +376,7 @@ class ThermalsPage(Page):
         """The events have room where some may come: the GPUs of this machine, looked at again and again."""
         diagnosis = self.look.diagnosis
         known = bool(self._gpus) or (diagnosis is not None and bool(diagnosis.machine.gpus))
-        self.query_one("#events", VerticalScroll).display = known and self.rocdoctor.host.kind == "live"
+        self.query_one("#events", StillScroll).display = known and self.rocdoctor.host.kind == "live"
 
     def _draw_detail(self, views: Sequence[GpuNow]) -> None:
         at = self.query_one("#gpus", OptionList).highlighted or 0

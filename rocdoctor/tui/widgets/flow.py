@@ -45,7 +45,17 @@ class FlowText(Painted):
             self.update(self._make(self._width))
 
 
-class FlowFrame(VerticalScroll):
+class StillScroll(VerticalScroll):
+    """Scrolls its parts; how long they are changes the room of none of them, since that of the bar is always kept.
+
+    Textual would lay out the whole screen once more after each change of their length.
+    """
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+
+class FlowFrame(StillScroll):
     """Scrolls what ``fill(size)`` gives for the width and the height of the frame."""
 
     def __init__(self, **options: Any) -> None:

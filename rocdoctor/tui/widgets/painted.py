@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.text import Text
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.visual import VisualType
 from textual.widgets import Static
 
@@ -35,6 +35,10 @@ class Painted(Static):
         self._changed = tuple(Region(0, line, width, 1) for line in lines)
         super().update(content, layout=False)
         self._changed = ()
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        """A text has no parts whose places its new size may change: Textual would lay out the screen once more."""
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Of an update only the changed lines."""
