@@ -1,6 +1,6 @@
 """Temperatures that have reached a limit: which, on which GPU, since when. Without Textual.
 
-The limit is the one that the card states for the sensor, or the user's own where that is lower or the card states none.
+The limit is the one that the card states for the sensor; below it, or where the card states none, the user's own.
 
 Heat alone: a GPU that draws all the power that it may, or whose memory is full, is at work and not ill.
 """
@@ -31,6 +31,11 @@ class Alarm:
     own: bool = False  # the limit is the user's
 
     @property
+    def key(self) -> tuple[int, str, bool]:
+        """What it is told by from look to look."""
+        return self.gpu, self.sensor, self.own
+
+    @property
     def words(self) -> str:
         """Which value, on which GPU, since when."""
         whose = ", your limit," if self.own else ""
@@ -54,18 +59,18 @@ class Alarms:
 
         ``own_c``: the user's limit of every sensor. Another one than at the look before begins every alarm anew.
         """
-        before = {(one.gpu, one.sensor): one for one in self.now} if own_c == self._own_c else {}
+        before = {one.key: one for one in self.now} if own_c == self._own_c else {}
         self._own_c = own_c
         found: list[Alarm] = []
         for gpu in gpus:
-            for one in _alarms(gpu, clock, own_c):
-                was = before.get((one.gpu, one.sensor))
-                if was is not None:
-                    found.append(replace(one, clock=was.clock))
-                elif one.input_c >= one.limit_c:
-                    found.append(one)
+            for limits in _near(gpu, clock, own_c):
+                for one in limits:  # the card's first: to be past that is graver
+                    was = before.get(one.key)
+                    if was is not None or one.input_c >= one.limit_c:
+                        found.append(replace(one, clock=was.clock) if was is not None else one)
+                        break
         self.now = tuple(sorted(found, key=lambda one: (one.limit_c - one.input_c, one.gpu)))
-        return tuple(one for one in self.now if (one.gpu, one.sensor) not in before)
+        return tuple(one for one in self.now if one.key not in before)
 
     @property
     def words(self) -> str:
@@ -76,17 +81,20 @@ class Alarms:
         return self.now[0].words + (f" (and {others} more GPU{'s' * (others > 1)})" if others else "")
 
 
-def _alarms(gpu: Gpu, clock: str, own_c: float | None) -> Iterable[Alarm]:
-    """The temperatures that are at their limit, or so little below it that they have not left it."""
+def _near(gpu: Gpu, clock: str, own_c: float | None) -> Iterable[list[Alarm]]:
+    """For each sensor the limits that it is at, or has not left: the card's, then the user's."""
     try:
         found = readings(gpu)
     except NotKnown:
         return
     for one in found:
-        limit_c = limit_of(one.crit_c, own_c)
-        if limit_c is not None and one.input_c > limit_c - LEFT_C:
-            label = one_line(one.sensor.label)
-            yield Alarm(gpu.index, label, one.input_c, limit_c, clock, limit_c != one.crit_c)
+        label = one_line(one.sensor.label)
+        limits = ((one.crit_c, False), (own_c, True))
+        yield [
+            Alarm(gpu.index, label, one.input_c, limit_c, clock, own)
+            for limit_c, own in limits
+            if limit_c is not None and one.input_c > limit_c - LEFT_C
+        ]
 
 
 def limit_of(card_c: float | None, own_c: float | None) -> float | None:

@@ -80,6 +80,15 @@ def test_the_users_limit_counts_where_it_is_lower_or_the_card_states_none() -> N
     assert alarms.words == "gpu 0 junction 86 of 85 °C, your limit, since 14:00:01 (and 1 more GPU)"
     assert alarms.see([_gpu(0, ("junction", 84.0, 110.0))], "14:00:02", 85.0) == ()
     assert alarms.words == "gpu 0 junction 84 of 85 °C, your limit, reached at 14:00:01"
+    steps = (("14:00:05", 86.0), ("14:00:06", 100.0), ("14:00:07", 99.0), ("14:00:08", 90.0))
+    new = [alarms.see([_gpu(0, ("junction", now, 100.0))], clock, 85.0) for clock, now in steps]
+    assert [[(one.limit_c, one.own) for one in told] for told in new] == [
+        [],
+        [(100.0, False)],
+        [],
+        [(85.0, True)],
+    ], "at the card's limit that one is told"
+    assert alarms.words == "gpu 0 junction 90 of 85 °C, your limit, since 14:00:08"
     cards = [_gpu(0, ("junction", 101.0, 100.0))]
     assert [one.own for one in alarms.see(cards, "14:00:03", 110.0)] == [False], "the card's is lower"
     assert alarms.see(cards, "14:00:04", None) != (), "another limit begins anew"
