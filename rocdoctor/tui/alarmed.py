@@ -51,10 +51,13 @@ class AlarmedSession(Session):
         if self.config.bell:
             self.bell()
 
-    def ask_alarm(self) -> None:
+    def action_ask_alarm(self) -> None:
         """Ask for the user's own limit, and say how it is kept; an empty answer leaves it as it is."""
         from rocdoctor.tui.widgets.ask import Ask
 
+        if self.host.kind != "live":
+            self.notify("a recording is one moment: there is nothing to give an alarm of")
+            return
         note = (
             f"A number from {OWN_C[0]:.0f} to {OWN_C[1]:.0f}, for every sensor of every GPU of this machine, or off. "
             "A sensor whose card states a lower limit keeps that one."

@@ -85,6 +85,8 @@ def _everywhere(app: Session) -> Iterator[PaletteEntry]:
     from rocdoctor.tui.linting import lint_a_path
 
     yield PaletteEntry("Lint a file...", "scripts, job files, Dockerfiles, or a folder", partial(lint_a_path, app))
+    about = "your own limit, beside those of the cards (key a on Thermals)"
+    yield PaletteEntry("Alarm at a temperature...", about, app.action_ask_alarm)
     yield PaletteEntry("Back to the evidence before (key b)", "after other evidence was opened", app.action_earlier)
     yield PaletteEntry(
         "Copy the first command", "the one thing to do first, to the clipboard", partial(copy_first, app)

@@ -61,7 +61,7 @@ class Session(TypedAhead):
         """The user's own limit of temperatures; None for those of the cards alone."""
         raise NotImplementedError
 
-    def ask_alarm(self) -> None:
+    def action_ask_alarm(self) -> None:
         """Ask for the user's own limit of temperatures."""
         raise NotImplementedError
 

@@ -197,7 +197,8 @@ class RecommendPage(Page):
             from rocdoctor.report.plan.recommend_document import headline
 
             unfit = self._unfit(self._answer)
-            ahead = f"{unfit[0].short}, but counted in here. " if unfit else ""
+            it = "it" if unfit and len(unfit[0].gpus) == 1 else "them"
+            ahead = f"{unfit[0].short}; this plan counts {it} in. " if unfit else ""
             self._say(ahead + headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 
     async def on_plan_form_submitted(self) -> None:

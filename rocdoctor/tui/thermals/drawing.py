@@ -12,6 +12,7 @@ from rocdoctor.collect.gpus.gpu_users import GpuUsers
 from rocdoctor.collect.gpus.sensors import CpuSensors
 from rocdoctor.insight.gpus.gpu_health import telling
 from rocdoctor.insight.gpus.presence import no_gpu_words
+from rocdoctor.judging.gpu_standing import GpuStanding
 from rocdoctor.judging.subjects import number_ranges
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu
@@ -27,6 +28,7 @@ from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, 
 from rocdoctor.tui.thermals.live_values import Event, held_down
 from rocdoctor.tui.thermals.plot import LEAST_LINES
 from rocdoctor.tui.thermals.sparkline import Scale, bar, scale_of, sparkline
+from rocdoctor.tui.thermals.standing_marks import finding_line, mark, marked
 
 WIDE, VERY_WIDE = 110, 150
 _WHOLE, _TEMP = 77, 18
@@ -58,7 +60,7 @@ class GpuNow:
 
     ``series`` are the looks at it, oldest first; ``active`` what holds its clocks down, where it is watched.
     ``place``: its index in ``users``, who holds the GPUs; ``inside``: seen from within a container.
-    ``own_c``: the user's limit of temperatures.
+    ``own_c``: the user's limit of temperatures. ``standing``: what was found of it.
     """
 
     gpu: Gpu
@@ -70,6 +72,7 @@ class GpuNow:
     place: int | None = None
     inside: bool = False
     own_c: float | None = None
+    standing: GpuStanding | None = None
 
 
 def temperatures(views: Sequence[GpuNow]) -> Scale | None:
@@ -102,10 +105,11 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
             degrees = degrees.replace(" of ", "/")
         temp_cell = f"{name[: _TEMP - 1 - len(degrees)]} {degrees}"
     if nothing_known(now):
-        line = Text(f"{gpu.index:<{4 if width >= WIDE else 3}} ", no_wrap=True)
+        line = Text(f"{marked(gpu.index, now.standing):<{4 if width >= WIDE else 3}} ", no_wrap=True)
+        mark(line, gpu.index, now.standing)
         return line.append("nothing is known of its sensors", style=_STYLES["unknown"])
     cells = (
-        str(gpu.index),
+        marked(gpu.index, now.standing),
         temp_cell,
         of_limit(power, cap),
         of_limit(clock, most),
@@ -120,6 +124,7 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
     )
     text = _cells(cells, width, bars)
     text.highlight_words(["unknown"], _STYLES["unknown"])
+    mark(text, gpu.index, now.standing)
     hot = heat_style(hottest) if hottest is not None else ""
     hot = WRONG if past_own(gpu, now.own_c) else hot
     if hot:
@@ -185,6 +190,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
         return text.append_text(Text(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))))).append_text(_below(drawn))
     text.append(f"{gpu.label}  ", style="bold")
     text.append(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))) + "\n")
+    text.append_text(finding_line(now.standing))
     if asleep(gpu):
         text.append("It sleeps and was left asleep: a question to its driver would wake it.\n")
         return text

@@ -18,7 +18,7 @@ from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
 from rocdoctor.host.base import Host
 from rocdoctor.host.supervised.supervised_host import fresh
 from rocdoctor.insight.gpus.access import enclosure
-from rocdoctor.judging.gpu_standing import first_gpu
+from rocdoctor.judging.gpu_standing import GpuStanding, first_gpu, standings
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Diagnosis
@@ -66,7 +66,7 @@ class ThermalsPage(Page):
         Binding("p", "plots", "Plots", tooltip="only the plots of the selected GPU, or its values again"),
         Binding("s", "sort", "Sort", tooltip="sort the GPUs by number, heat, power or use"),
         Binding("w", "write", "Write", tooltip="write what was seen as a table (CSV); asks where"),
-        Binding("a", "alarm", "Alarm", show=False, tooltip="set a limit of your own for temperatures"),
+        Binding("a", "app.ask_alarm", "Alarm", show=False, tooltip="set a limit of your own for temperatures"),
         Binding("c", "copy", "Copy", tooltip="copy the command that judges the process on this GPU"),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -101,6 +101,7 @@ class ThermalsPage(Page):
         self._cpu = CpuSensors()
         self._users: GpuUsers | None = None  # of recorded evidence
         self._users_of: Diagnosis | None = None
+        self._standing: dict[int, GpuStanding] = {}
         self._rate_s = self.rocdoctor.config.rate_s
         self._asking: Background[Sample] | None = None
         self._asked_at = 0.0
@@ -145,6 +146,7 @@ class ThermalsPage(Page):
             self._host = host  # this machine, asked again: what was seen of it meanwhile stays
         elif host is not before:
             self._begin(host)
+        self._standing = {one.gpu.index: one for one in standings(look.diagnosis)} if look.diagnosis else {}
         if self._watch is None and look.diagnosis is not None and self._users_of is not look.diagnosis:
             self._ask_users(host, look.diagnosis)
         self._draw()
@@ -218,7 +220,7 @@ class ThermalsPage(Page):
             return len(self._gpus) > 1 and (self._watch is not None or not self._bare(self._views()))
         if action in ("plots", "write") and not self._gpus:
             return False
-        return self._watch is not None or action not in ("rate", "now", "plots", "write", "alarm")
+        return self._watch is not None or action not in ("rate", "now", "plots", "write")
 
     def _command(self) -> str:
         views = self._views()
@@ -250,13 +252,9 @@ class ThermalsPage(Page):
         self._draw_detail(self._views())
 
     def action_sort(self) -> None:
-        """The next order of the GPUs; the selected one stays selected."""
+        """The next order; the selected GPU stays selected."""
         self._order = ORDERS[(ORDERS.index(self._order) + 1) % len(ORDERS)]
         self._draw()
-
-    def action_alarm(self) -> None:
-        """Ask for the user's own limit."""
-        self.rocdoctor.ask_alarm()
 
     def action_write(self) -> None:
         """Ask where, and write all that was seen of the GPUs since this screen was opened."""
@@ -301,7 +299,11 @@ class ThermalsPage(Page):
     def _views(self) -> list[GpuNow]:
         sample = self._history.sample
         if sample is None:
-            return ordered([GpuNow(one, users=self._users, place=one.index) for one in self._gpus], self._order)
+            stands = self._standing
+            found = [
+                GpuNow(one, users=self._users, place=one.index, standing=stands.get(one.index)) for one in self._gpus
+            ]
+            return ordered(found, self._order)
         silence = self._silence()
         counted = {key(one) for one in sample.gpus if value_or(one.drm_card, "") in sample.residencies}
         places = {key(one): one.index for one in sample.gpus}
@@ -318,6 +320,7 @@ class ThermalsPage(Page):
                 places.get(key(one)),
                 inside,
                 self.rocdoctor.alarm_c,
+                self._standing.get(one.index),
             )
             for one in self._gpus
         ]

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from rocdoctor.collect import collect
 from rocdoctor.collect.gpus.sensors import CpuSensors
+from rocdoctor.judging.gpu_standing import GpuStanding
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Fan, Gpu, LinkState, Pcie, Power, Temperature, Traffic
-from rocdoctor.model.finding import Verdict
+from rocdoctor.model.finding import Finding, Verdict
 from rocdoctor.train.smoke.figures.sampler import reading_of
 from rocdoctor.tui.style import RISK, WRONG
 from rocdoctor.tui.thermals.drawing import (
@@ -77,6 +78,19 @@ def test_what_moves_over_the_links_is_a_line_each_or_its_reason() -> None:
     alone = text_of(card(traffic=Traffic(pcie_mbit_s=k(18)), hive_id=k(None)))
     assert "18 Mb/s, both directions together" in alone and "XGMI" not in alone
     assert "PCIe" not in text_of(card(integrated=True, traffic=Traffic()))
+
+
+@pytest.mark.parametrize(("severity", "told"), [("error", True), ("warning", True), ("info", False), (None, False)])
+def test_a_gpu_with_a_finding_is_marked_in_its_row_and_above_its_values(severity: Any, told: bool) -> None:
+    finding = Finding(severity, "It is ill.") if severity else None
+    now = GpuNow(card(), standing=GpuStanding(card(), finding, "ras-uncorrectable"))
+    for width in (57, 77, 120, 180):
+        line = row(now, width)
+        assert line.plain.split()[0] == ("0!" if told else "0")
+        assert line.plain[len("0!") :] == row(GpuNow(card()), width).plain[len("0!") :], "no column moves"
+    assert (f"\n{severity} ras-uncorrectable: Enter shows it\n" in detail(now, 77).plain) is told
+    bare = row(replace(now, gpu=amd_gpu()), 77).plain
+    assert bare.startswith("0! " if told else "0 ")
 
 
 def test_traffic_is_plotted_where_it_is_known() -> None:
