@@ -140,11 +140,12 @@ def test_l_lints_the_files_of_the_plan_as_the_command_does(
         await pilot.press("l")
         clean = await _read(app, pilot)
         files = page.query_one(PlanFiles)
-        assert files.emission is None and page.view == "form", "they are made beside the screen"
-        await _files(page, pilot)
-        assert files.emission is not None
-        names = [one.name for one in files.emission.files]
-        monkeypatch.setattr(files, "emission", replace(files.emission, files=(bad, File("notes.odt", "x"))))
+        beside = files.emission
+        assert beside is None and page.view == "form", "they are made beside the screen"
+        made = (await _files(page, pilot)).emission
+        assert made is not None
+        names = [one.name for one in made.files]
+        monkeypatch.setattr(files, "emission", replace(made, files=(bad, File("notes.odt", "x"))))
         await pilot.press("l")
         return clean, await _read(app, pilot), names
 
