@@ -14,7 +14,8 @@ Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file, with mod
 give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing (without escape
 sequences and invisible characters; `-o -` prints it to the byte). `--include-identity` lifts all of it.
 
-Reports are masked in the same way, since they get pasted too: those of this machine, and those of a folder, an archive
+Reports are masked in the same way, because they get pasted too: those of this machine, and those of a folder, an
+archive
 or a pasted text, which nobody has masked before (`check`, `read`, `lint`, `setup` and `diff` in every format, `facts`
 as text), with the name of a bundle that is called after its machine. Masking what is masked changes nothing, so a
 bundle gives the report of the machine it was made on.

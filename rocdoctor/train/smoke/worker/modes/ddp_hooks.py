@@ -262,7 +262,7 @@ def _rounds_alike(context: Context, steps: list[ShardedStep], again: bool) -> bo
     sums = [one.double().sum() for step in steps for one in step.grad.values()]
     own = torch.stack([*sums, torch.full_like(sums[0], float(again))]).to(context.device)
     many = [torch.empty_like(own) for _ in range(context.world)]
-    context.mark("do all ranks round alike?")
+    context.mark("do all ranks round in the same way?")
     torch.distributed.all_gather(many, own)
     alike = all(torch.equal(one, many[0]) and float(one[-1]) for one in many)
     if not alike:
