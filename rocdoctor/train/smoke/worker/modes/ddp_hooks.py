@@ -28,7 +28,7 @@ _AUTOCAST = {
     "same": Tolerance(
         1e-4,
         "gradients and the loss, where all ranks, and each of them twice, compute the same shares to the bit",
-        "the same shapes round in the same places; what is left is the order in which fp32 adds shares. A lost share "
+        "the same shapes round in the same places; only the order in which fp32 adds the shares differs. A lost share "
         "of one of 1,000 ranks shows 1e-3",
     ),
 }
@@ -330,13 +330,13 @@ def _compressed_proof(kind: str) -> Proof:
 
 _LOSSY = Proof(
     "four steps of SGD: each rank's own loss and gradients, the mean loss, the gradients before compression, and what "
-    "compression lost, which the next step must send; parameters must be equal on all ranks, and less must travel than "
-    "without",
+    "compression lost, which the next step must send; parameters must be equal on all ranks, and ranks must exchange "
+    "less than without compression",
     PLAIN,
     (EXACT, *usual("local", "loss", "grad"), COMPRESSED, KEPT),
 )
 _AVERAGED = Proof(
-    "two steps of SGD of one replica a rank: its gradients, before and after its group of one rank, and, after the "
+    "two steps of SGD of one replica per rank: its gradients, before and after its group of one rank, and, after the "
     "average, its parameters",
     "all replicas trained and averaged in one process by published formulas in double precision",
     usual("local", "grad", "param"),
