@@ -2,7 +2,7 @@
 
 Why
   A busy GPU that draws little power at a low clock is held back (power saving mode, a missing power cable, a
-  a firmware problem), or the one sample was taken between two kernels. So this is a hint to measure, not a diagnosis.
+  firmware problem), or the one sample was taken between two kernels. So this is a hint to measure, not a diagnosis.
 
 Fix
   Look for other findings about power, heat and performance level first. Then watch clock and power for a minute

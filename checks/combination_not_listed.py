@@ -4,7 +4,7 @@ Why
   AMD tests each ROCm release with certain releases of distributions, each with certain kernels, and lists them card by
   card: Radeon cards on Ubuntu 24.04 with the HWE kernel, for example, Instinct with the GA kernel and the packaged
   driver. A combination that is not listed may well work, but nobody has tested it. Ryzen AI Max (gfx1151) is
-  stricter: older kernels lack fixes of the compute driver, and AMD calls them unsupported, since programs may fail to
+  stricter: older kernels lack fixes of the compute driver, and AMD calls them unsupported because programs may fail to
   start or behave unpredictably.
 
 Fix
@@ -97,4 +97,4 @@ def _advice(answer: ListedSupport, distribution: str) -> str:
     listed = "; ".join(here or dict.fromkeys(one.name for one in answer.instead))
     if asked:
         return f"Boot {asked[0]}" + (f" (AMD lists {listed})" if here else "")
-    return f"Nothing, while it works; what AMD lists for this card: {listed}"
+    return f"Nothing to do while it works; AMD lists for this card: {listed}"

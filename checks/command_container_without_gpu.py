@@ -1,4 +1,4 @@
-"""A container was started without the GPU of the machine.
+"""A container was started without the machine's GPU.
 
 Why
   A container has no GPU unless its command gives it one. For AMD these are the nodes /dev/kfd and /dev/dri, and the

@@ -1,12 +1,12 @@
 """The command that installed torch selects a build for another kind of GPU.
 
 Why
-  PyPI and conda's pytorch channel carry torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes
+  PyPI and conda's pytorch channel have torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes
   of their own, which have "rocm" in their address. `cudatoolkit` and `pytorch-cuda` are of no use on an AMD GPU. An
   index given with --extra-index-url is only one of two, and pip picks the higher version, so PyPI's build may win.
 
 Fix
-  Uninstall that build and install torch from one index of this machine's GPUs with --index-url; with uv name the
+  Uninstall that build and install torch with --index-url from the one index for this machine's GPUs. With uv, name the
   index for torch and its companion packages in pyproject.toml, or use --torch-backend.
 
 References

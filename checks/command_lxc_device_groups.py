@@ -41,7 +41,7 @@ def _of(box: CommandLine) -> Finding | None:
     has = f"the group {kfd}" if kfd is not None else "no group of the container (root only)"
     return error(
         f"The configuration gives /dev/kfd to {has} and the render nodes to the group {wanted}: a user of the render "
-        "group may open the render nodes, and not /dev/kfd, which ROCm needs.",
+        "group may open the render nodes, but not /dev/kfd, which ROCm needs.",
         evidence=shown_command(box),
         fix=Fix(
             f"Give /dev/kfd the number of the container's render group, as the render nodes have it: devN: "

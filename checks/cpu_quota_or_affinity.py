@@ -6,7 +6,7 @@ Why
   CPU.
 
 Fix
-  Ask for more CPUs when the job is started: `--cpus-per-task` or `--cpus-per-gpu` in Slurm, resources.limits.cpu of
+  Request more CPUs when you start the job: `--cpus-per-task` or `--cpus-per-gpu` in Slurm, resources.limits.cpu of
   the pod, `docker run --cpus`.
 
 References

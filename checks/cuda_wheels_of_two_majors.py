@@ -7,8 +7,8 @@ Why
   import or at the first call.
 
 Fix
-  Remove the packages of the major that torch was not built for, then install torch again, since the removal may have
-  taken shared files with it. A fresh environment is quicker than a repaired one.
+  Remove the packages of the major that torch was not built for, then install torch again, because the removal may have
+  deleted shared files. A fresh environment is quicker than a repaired one.
 
 References
   https://pypi.org/project/nvidia-cudnn-cu12/

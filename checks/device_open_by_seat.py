@@ -4,7 +4,7 @@ Why
   udev gives some device nodes the tag `uaccess`: systemd-logind then opens them, by an access list, to whoever is
   active at the machine's own screen and keyboard (its seat), and takes that back at logout or when another user's
   session becomes active. A job that was started over ssh, by cron, a service or a batch scheduler has no seat: it sees
-  no GPU, or loses it in the midst of a run, although the same command works on the desktop.
+  no GPU, or loses it in the middle of a run, although the same command works on the desktop.
 
 Fix
   Join the group that owns the node (usually `render`): that applies to every session.

@@ -1,7 +1,7 @@
 """A program asks for a GPU number that it cannot see.
 
 Why
-  "invalid device ordinal" means that the process sees fewer GPUs than it counts with: a visibility variable left
+  "invalid device ordinal" means that the process sees fewer GPUs than it expects: a visibility variable left
   fewer (CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES), a launcher started more processes than
   GPUs, or the code has a number from another machine. Visible GPUs are renumbered from 0.
 
@@ -50,7 +50,7 @@ def device_ordinal_message(machine: Machine) -> Outcome:
         if mig
         else f": {shown_values} leaves it fewer GPUs, renumbered from 0."
         if variables
-        else (": it counts with more GPUs than are visible to it.")
+        else (": it expects more GPUs than it can see.")
     )
     if mig:
         return error(

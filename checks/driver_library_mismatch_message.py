@@ -5,8 +5,8 @@ Why
   container carries its own copy of the driver's libraries. NVML and CUDA then refuse to start.
 
 Fix
-  Reboot (or unload and load the nvidia modules). If it stays, remove one of the two installations completely. In a
-  container use the libraries that the host's toolkit mounts, not those of the image.
+  Reboot (or unload and load the nvidia modules). If the error persists, remove one of the two installations completely.
+  In a container use the libraries that the host's toolkit mounts, not those of the image.
 
 References
   https://docs.nvidia.com/deploy/cuda-compatibility/
@@ -34,7 +34,7 @@ def driver_library_mismatch_message(machine: Machine) -> Outcome:
     module = module or (loaded.value if loaded is not None else None)
     module = None if module == library else module
     words = ", ".join([f"libraries {library}"] * bool(library) + [f"module {module}"] * bool(module))
-    text = "Version mismatch: the loaded NVIDIA kernel module is not of the version of the driver libraries"
+    text = "Version mismatch: the loaded NVIDIA kernel module and the driver libraries have different versions"
     text += f" ({words})." if words else "."
     compat = all("compat" in one.values for one in messages) and not (library and module)
     if compat:
@@ -54,8 +54,8 @@ def driver_library_mismatch_message(machine: Machine) -> Outcome:
         evidence=(*shown(messages), *map(cite, facts)),
         fix=Fix(
             "Reboot, or unload and reload the nvidia modules, so that the module of the installed driver version is "
-            "loaded. If it stays, two driver installations are mixed: remove one completely and reinstall. If "
-            "updates run automatically, hold the driver's packages (apt-mark hold)." + inside,
+            "loaded. If the error persists, two driver installations are mixed: remove one completely and reinstall. "
+            "If updates run automatically, hold the driver's packages (apt-mark hold)." + inside,
             command="cat /proc/driver/nvidia/version; dpkg -l | grep -i nvidia; sudo reboot",
             safety="reboots",
             effective="reboot",

@@ -1,4 +1,4 @@
-"""An environment variable has a value that its reader does not take.
+"""An environment variable has a value that its reader does not accept.
 
 Why
   NCCL, RCCL, the HIP runtime, OpenMP and torch read their settings from the environment. Most of them silently ignore

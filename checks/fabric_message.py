@@ -2,8 +2,8 @@
 
 Why
   On machines with NVSwitch (HGX, DGX) CUDA starts only after the fabric manager has set up the switches. It must run,
-  be of exactly the driver's version, and must not have been restarted under running GPUs. Error 802 is how programs
-  see it.
+  be of exactly the driver's version, and must not have been restarted under running GPUs. Programs
+  see it as error 802.
 
 Fix
   Install the fabric manager of exactly the driver's version, enable and start it, and reset the GPUs or reboot if it

@@ -7,9 +7,9 @@ Why
   disables the tuned code. A value that is not three decimal numbers stops the runtime: no GPU is visible.
 
 Fix
-  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, use the value of its own
-  group, and on different GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that suits
-  one card of a machine but harms another is reported as mixed architectures.
+  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, use a value
+  from its own group. For different GPUs, use the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global
+  value that suits one card of a machine but harms another is reported as mixed architectures.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors

@@ -5,8 +5,8 @@ Why
   at boot time" with a status), the driver cannot use the GPU, and other GPUs of the same board may fail with it.
 
 Fix
-  Power the machine off and on (a warm reboot is not enough). If it stays, the board firmware has to be written again or
-  the board replaced; only the vendor's tool can do that.
+  Power the machine off and on (a warm reboot is not enough). If the error persists, have the vendor write the
+  board firmware again with its own tool, or replace the board.
 
 References
   Linux drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c (amdgpu_ras_boot_time_error_reporting)

@@ -2,8 +2,8 @@
 
 Why
   A checkpoint passes through main memory on its way to the GPU, and offloading keeps states there. With less main
-  memory than the GPU has, models that fit the GPU may not load; with hardly any left now, the next job is killed or
-  starts to swap.
+  memory than the GPU has, models that fit the GPU may not load. If hardly any main memory is free, the next job
+  is killed or starts to swap.
 
 Fix
   End the processes that use the memory (`ps aux --sort=-rss | head`). Load checkpoints in safetensors form or with

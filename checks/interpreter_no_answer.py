@@ -31,7 +31,7 @@ _WAYS = {
 }
 _START = "Run it by hand: with -I -S it starts without variables and .pth files. Name another one with --python"
 _IMPORT = (
-    "Give it more time, since a loaded machine and a cold disk are slow; if it hangs then too, look for GPU resets in "
+    "Give it more time: a loaded machine and a cold disk are slow; if it still hangs, look for GPU resets in "
     "the kernel log"
 )
 

@@ -7,7 +7,7 @@ Why
 Fix
   Add the user to the group that owns the node and log in again. For a container pass the host's numeric group id with
   --group-add. On shared machines ask the administrator. The NVIDIA nodes are open to everyone unless an option
-  of the module says otherwise; in a container of podman it is usually SELinux's label that keeps them away,
+  of the module says otherwise; in a podman container usually SELinux's label blocks them,
   as in containers/ramalama#619.
 
 References

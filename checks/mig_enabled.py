@@ -1,14 +1,14 @@
 """A GPU is in MIG mode: it is split into instances, and no program can use all of it.
 
 Why
-  With Multi-Instance GPU a CUDA process sees one instance, with a part of the memory and of the processors, and nothing
-  of the others; GPUs in this mode do not exchange data over NVLink. That is good for many small jobs and wrong for
+  With Multi-Instance GPU a CUDA process sees one instance, with part of the memory and processors, and nothing of the
+  other instances; GPUs in this mode do not exchange data over NVLink. That is good for many small jobs and wrong for
   training on whole GPUs. A GPU in MIG mode on which no instance has been created offers CUDA no device at all.
 
 Fix
-  If whole GPUs are wanted: `sudo nvidia-smi -i N -mig 0` with no program on the GPU (older boards need a GPU reset or a
-  reboot then). Otherwise select an instance: `CUDA_VISIBLE_DEVICES=MIG-<uuid>` (`nvidia-smi -L` lists them), or
-  create them.
+  If whole GPUs are wanted: stop all programs on the GPU, then `sudo nvidia-smi -i N -mig 0` (older boards also need a
+  GPU reset or a reboot). Otherwise select an instance: `CUDA_VISIBLE_DEVICES=MIG-<uuid>` (`nvidia-smi -L` lists them),
+  or create them.
 
 References
   https://docs.nvidia.com/datacenter/tesla/mig-user-guide/index.html

@@ -1,13 +1,15 @@
 """A program could not start because the loader did not find a shared library.
 
 Why
-  A binary names the libraries it was linked with, with their major version. One that is not installed, is in a folder
-  that the loader does not search, or is there in another major version ends the program. Whose library it is says what
-  to do: of the system, of ROCm or CUDA (the binary is for that release), of the driver, or of torch itself.
+  A binary names the libraries it was linked with, with their major version. The program ends if a
+  library is not installed, is in a folder that the loader does not search, or has another major version. The remedy
+  depends on whose library it is: the system's, ROCm's or CUDA's (the binary is for that release), the driver's, or
+  torch's own.
 
 Fix
   Install the package of the named library in the named major version, or a build of the program for the release that is
-  here. If it is installed, tell the loader (ldconfig). Do not link another major version under the missing name.
+  installed here. If it is installed, tell the loader (ldconfig). Do not link another major version under the
+  missing name.
 
 References
   https://man7.org/linux/man-pages/man8/ld.so.8.html

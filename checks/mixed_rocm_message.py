@@ -52,7 +52,7 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
                 evidence=shown(packages),
                 fix=Fix(
                     "Keep one: remove the driver that is there (amdgpu-install --uninstall, older: "
-                    "amdgpu-pro-uninstall; and what is left of amdgpu-dkms and rock-dkms), reboot, then install ROCm "
+                    "amdgpu-pro-uninstall; and remains of amdgpu-dkms and rock-dkms), reboot, then install ROCm "
                     "with its own driver, or without one where the kernel's amdgpu is enough",
                     shell("dpkg -l | grep -E 'amdgpu|rock-dkms'; dkms status"),
                     "reboots",

@@ -5,8 +5,8 @@ Why
   process holds the memory, or the memory that torch has reserved is in pieces that are too small (fragmentation).
 
 Fix
-  Look for other processes on the GPU first. Then a smaller micro-batch with accumulation, activation checkpointing,
-  half precision, sharded states or offload. Much memory reserved but unallocated suggests expandable segments.
+  Look for other processes on the GPU first. Then try a smaller micro-batch with accumulation, activation checkpointing,
+  half precision, sharded states or offload. If much memory is reserved but unallocated, try expandable segments.
 
 References
   https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management

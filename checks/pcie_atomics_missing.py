@@ -1,10 +1,10 @@
-"""The compute driver skips a GPU because the PCIe path to it does not pass atomics.
+"""The compute driver skips a GPU because the PCIe path to it does not support atomics.
 
 Why
   ROCm lets the GPU change values in main memory with PCIe atomic operations. Every bridge between the processor and
   the card has to pass them. Older platforms, slots behind a chipset, risers, mining boards and some virtual machines
   do not: the kernel then prints "PCI rejects atomics", the GPU gets no compute node, and programs find no device,
-  although the display works. Cards whose firmware can do without atomics are accepted from a certain firmware on.
+  although the display works. Newer firmware of some cards works without atomics.
 
 Fix
   Move the card to a slot that is wired to the processor, without riser or adapter. If the kernel's line shows two

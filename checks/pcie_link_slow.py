@@ -104,7 +104,7 @@ def _suspected(
         confidence="possible",
         cause="pcie-link-degraded",
         fix=Fix(
-            "Read the speed again under load (lspci -vv as root, LnkSta); if it stays low, set the slot's speed to "
+            "Read the speed again under load (lspci -vv as root, LnkSta); if it is still low, set the slot's speed to "
             "Auto in "
             "the BIOS, and try another slot, without a riser or adapter",
             command="sudo lspci -vv | grep -E '^[0-9a-f:.]+ (VGA|3D|Display)|LnkCap:|LnkSta:'",

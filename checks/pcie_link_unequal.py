@@ -1,7 +1,7 @@
 """Identical GPUs of one machine have different PCIe links.
 
 Why
-  In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes, or
+  In data-parallel training every step waits for the slowest GPU. A card in a slot with a quarter of the lanes,
   or with an older PCIe generation, sets the pace for all others wherever data crosses PCIe: copies from the host,
   offload, and all collectives when the GPUs have no XGMI or NVLink. What is compared is what the links can do, not
   what they do at this moment, so idle cards count as well.

@@ -1,14 +1,14 @@
 """The performance level of an AMD GPU is not left to the driver.
 
 Why
-  `power_dpm_force_performance_level` fixes clocks. `low` keeps the lowest clocks also under load, so every kernel
+  `power_dpm_force_performance_level` fixes clocks. `low` keeps the lowest clocks even under load, so every kernel
   is slow. `high` and the profile levels (profile_standard, profile_peak ...) are usually left over from measurements:
   profile levels switch clock and power gating off and bound the clocks. `manual` means that somebody chose clock
   states or a power profile.
 
 Fix
-  Write `auto` again: `rocm-smi --setperflevel auto`. A desktop's or laptop's power saving mode sets `low` by
-  itself; end it there.
+  Write `auto` again: `rocm-smi --setperflevel auto`. If a desktop's or laptop's power saving mode sets `low`, switch
+  that mode off.
 
 References
   https://docs.kernel.org/gpu/amdgpu/thermal.html (power_dpm_force_performance_level)

@@ -3,7 +3,7 @@
 Why
   Copies between host and GPU take the PCIe link, collectives take XGMI, NVLink or PCIe. A link that trained with fewer
   lanes or at a lower speed than when the plan was made slows every step, and one GPU with a weaker link slows all of
-  them. The speed of an idle link is left out, since it may be low on purpose. This check looks only when a profile is
+  them. The speed of an idle link is left out because it may be low on purpose. This check looks only when a profile is
   given (`rocdoctor check --profile FILE`).
 
 Fix

@@ -8,7 +8,7 @@ Why
 
 Fix
   Run the command by hand and read what it says. If it hangs, look at the kernel log for resets of the GPU before
-  anything else; a process that hangs in the driver goes away with a reboot only.
+  anything else; only a reboot ends a process that hangs in the driver.
 
 References
   `rocdoctor facts` shows what is known without the tool.

@@ -71,7 +71,7 @@ def wsl_limits(machine: Machine) -> Outcome:
         "This is WSL: the GPU uses the Windows driver; rocm-smi, amd-smi, /dev/kfd and PCI facts do not exist here.",
         evidence=[kind],
         fix=Fix(
-            "Use rocminfo, nvidia-smi or torch to see the GPU; drivers and sensors are looked at in Windows",
+            "Use rocminfo, nvidia-smi or torch to see the GPU; look at drivers and sensors in Windows",
             safety="safe",
         ),
     )

@@ -215,7 +215,7 @@ _PLAY = """\
       failed_when: false
       timeout: {limit}
     - name: Say why there is no record
-      ansible.builtin.fail: # the end of what it said, since that of a failed task is shown whole
+      ansible.builtin.fail: # the end of its message, because a failed task's message is shown whole
         msg: "{{{{ (rocdoctor_record.stdout ~ '\\n' ~ rocdoctor_record.stderr)[-400:] }}}}"
       when: rocdoctor_record.rc != 0
     - name: Bring the record here

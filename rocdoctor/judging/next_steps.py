@@ -17,7 +17,7 @@ def next_steps(machine: Machine) -> tuple[NextStep, ...]:
     log = machine.kernel.log
     gpus = any(gpu.vendor in ("amd", "nvidia") for gpu in machine.gpus)
     if isinstance(log, Unknown) and log.reason == "denied":
-        why = "the kernel log needs root; it would show driver failures, resets and memory errors"
+        why = "The kernel log needs root; it shows driver failures, resets and memory errors"
         steps.append(NextStep("sudo dmesg | rocdoctor check --add -", why, "kernel-log"))
     torch = machine.torch
     # Where a tool has told what the files of a sleeping GPU do not, it was woken already.
@@ -29,10 +29,10 @@ def next_steps(machine: Machine) -> tuple[NextStep, ...]:
         and gpu.power.now_w.reason == "suspended"
     ]
     if asleep:
-        why = f"{asleep[0].label} sleeps and was left asleep; this wakes it and asks for its sensors and versions"
+        why = f"Wakes {asleep[0].label}, which was left asleep, and asks for its sensors and versions"
         steps.append(NextStep("rocdoctor check --wake", why, "sleep"))
     if gpus and isinstance(torch.version, Unknown) and torch.version.reason == "absent":
-        why = "no Python interpreter was found; name the one that runs your training"
+        why = "No Python interpreter was found: name the one that runs your training"
         steps.append(NextStep("rocdoctor check --python /path/to/venv/bin/python", why, "interpreter"))
     return tuple(steps)
 
@@ -50,36 +50,45 @@ def topic_of(machine: Machine, gap: Unknown) -> Topic | None:
 
 
 # What tells more of a cause than the general questions do: command, why.
-_LIST = NextStep("python -m pip list", "the versions of every package of this interpreter")
+_LIST = NextStep("python -m pip list", "Lists the version of every package of this interpreter")
 _NETWORK = NextStep(
-    "ip -br addr; getent hosts $(hostname)", "the network interfaces, and what this machine's own name resolves to"
+    "ip -br addr; getent hosts $(hostname)",
+    "Shows the network interfaces, and what this machine's own name resolves to",
 )
 _NCCL = NextStep(
-    "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "run it again: what each rank says about it"
+    "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "Runs it again, so that each rank says what it does"
 )
-_TOPOLOGY = NextStep("nvidia-smi topo -m || rocm-smi --showtopo", "how the GPUs are connected")
+_TOPOLOGY = NextStep("nvidia-smi topo -m || rocm-smi --showtopo", "Shows how the GPUs are connected")
 _OF_CAUSE: dict[str, tuple[NextStep, ...]] = {
     "network-interface-wrong": (_NETWORK, _NCCL),
     "rendezvous-name-resolution": (_NETWORK, _NCCL),
-    "iommu-acs-p2p": (_TOPOLOGY, _NCCL, NextStep("cat /proc/cmdline", "how the IOMMU was started")),
-    "memlock-limit": (NextStep("ulimit -l; cat /proc/self/limits", "the limits of the shell that starts the job"),),
-    "shm-too-small": (NextStep("df -h /dev/shm", "shared memory, asked inside the container"),),
+    "iommu-acs-p2p": (
+        _TOPOLOGY,
+        _NCCL,
+        NextStep("cat /proc/cmdline", "Shows the IOMMU options of the kernel command line"),
+    ),
+    "memlock-limit": (
+        NextStep("ulimit -l; cat /proc/self/limits", "Run it in the shell that starts the job to see its limits"),
+    ),
+    "shm-too-small": (NextStep("df -h /dev/shm", "Run it inside the container to see its shared memory"),),
     "python-package-mismatch": (_LIST,),
     "wrong-backend-build": (_LIST,),
-    "libc-or-abi-mismatch": (_LIST, NextStep("ldd --version; gcc --version", "the C library and the compiler")),
-    "missing-shared-library": (NextStep("ldconfig -p | grep -iE 'rocm|hip|cuda|nccl'", "which libraries are found"),),
+    "libc-or-abi-mismatch": (_LIST, NextStep("ldd --version; gcc --version", "Shows the C library and the compiler")),
+    "missing-shared-library": (
+        NextStep("ldconfig -p | grep -iE 'rocm|hip|cuda|nccl'", "Shows which libraries are found"),
+    ),
     "cuda-toolkit-mismatch": (
-        NextStep("nvcc --version; echo $CUDA_HOME", "the compiler that builds extensions"),
+        NextStep("nvcc --version; echo $CUDA_HOME", "Shows the compiler that builds extensions"),
         _LIST,
     ),
     "out-of-memory": (
-        NextStep("nvidia-smi || rocm-smi --showpids --showmeminfo vram", "which process uses GPU memory"),
+        NextStep("nvidia-smi || rocm-smi --showpids --showmeminfo vram", "Shows which process uses GPU memory"),
     ),
     "container-device-access": (
-        NextStep("ls -ln /dev/kfd /dev/dri; id", "the device nodes and the groups, asked inside the container"),
+        NextStep("ls -ln /dev/kfd /dev/dri; id", "Run it inside the container to see the device nodes and the groups"),
     ),
-    "device-permission": (NextStep("ls -l /dev/kfd /dev/dri; id", "who can open the devices"),),
-    "dkms-kernel-mismatch": (NextStep("dkms status; uname -r", "which modules were built for which kernel"),),
+    "device-permission": (NextStep("ls -l /dev/kfd /dev/dri; id", "Shows who can open the devices"),),
+    "dkms-kernel-mismatch": (NextStep("dkms status; uname -r", "Shows which modules were built for which kernel"),),
 }
 # Of these causes neither the list of devices nor the kernel log tells anything.
 _ABOVE_THE_DRIVER = frozenset(
@@ -122,20 +131,22 @@ def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") 
     steps: list[NextStep] = [*_of_messages(machine), *_OF_CAUSE.get(cause, ())]
     devices = cause not in _ABOVE_THE_DRIVER
     if not vendors and devices:
-        why = "the text names no GPU; this shows which ones the machine has and which driver holds them"
+        why = "The text names no GPU: this shows which ones the machine has and which driver holds them"
         steps.append(NextStep("lspci -nnk -d ::0300; lspci -nnk -d ::0302; lspci -nnk -d ::0380", why))
     if amd and vendors and devices and "rocminfo" not in programs:
-        steps.append(NextStep("rocminfo", "it shows which GPUs the compute driver offers, and under which gfx target"))
+        steps.append(NextStep("rocminfo", "Shows which GPUs the compute driver offers, and their gfx targets"))
     if nvidia and devices and "nvidia-smi" not in programs:
-        steps.append(NextStep("nvidia-smi", "it shows the driver version, the GPUs, their memory and who uses it"))
+        steps.append(
+            NextStep("nvidia-smi", "Shows the driver version, the GPUs, their memory and which processes use it")
+        )
     if isinstance(machine.kernel.log, Unknown) and devices:
-        why = "the kernel log shows failures of the driver, resets and memory errors"
+        why = "Shows driver failures, resets and memory errors in the kernel log"
         steps.append(NextStep("sudo dmesg | grep -iE 'amdgpu|kfd|nvrm|xid|iommu|aer'", why, "kernel-log"))
     if isinstance(machine.torch.version, Unknown):
-        why = "the build of torch, its companion packages and the system around them"
+        why = "Shows the torch build, its companion packages and the system"
         steps.append(NextStep("python -m torch.utils.collect_env", why))
     if not machine.environment.variables:
-        why = "variables that change what the GPU libraries do"
+        why = "Lists variables that change what the GPU libraries do"
         steps.append(NextStep("env | grep -E '^(HSA|HIP|ROCR|ROCM|CUDA|NCCL|RCCL|PYTORCH|MIOPEN|TORCH|LD)_'", why))
-    steps.append(NextStep("rocdoctor bundle", "all of this at once, in one text file that is safe to post"))
+    steps.append(NextStep("rocdoctor bundle", "Collects all of this in one text file that is safe to post"))
     return tuple(steps)

@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+import yaml
+
 from tests.kit import ROOT
 
 # What is looked for -> what to write.
@@ -88,6 +91,21 @@ BETTER = {
     r"\bsays? nothing of\b": "about",
     r"\boutside of (?:the|its|torch|a)\b": "outside",
     r"\bThe machine is in order\b": "Nothing is wrong with the machine",
+    r"(?<![-=/])\b(?P<twice>the|a|an|of|or|is|to|and|it|for|with|be|are|from)\s+(?P=twice)\s": "the word once",
+    r"\b[Ii]f it stays\b": "if it persists, if it is still ...",
+    r", since (?:it|they|this|no|all|what|some|many|the|that) (?!update|upgrade|kernel|release)": "because",
+    r"\bthan it counts with\b|\bcounts with (?:more|fewer|another)\b": "expects",
+    r"\bin the midst of\b": "in the middle of",
+    r"\b(?:process|tasks|core)(?:es|s)? a (?:GPU|node|rank|task|core)\b|\bone task a node\b": "per GPU, per node",
+    r"\bby way of\b": "through",
+    r"\basks? nobody\b": "does not check",
+    r"\blooked (?:at|for) in (?!the)": "look at ... in",
+    r"\bround alike\b|\btrain alike\b|\b[Ss]et [\w{}]{1,40} alike\b|\blayers are alike\b": "in the same way",
+    r"\bits? reader does not take\b|\btakes? no (?:model|GPU)\b": "does not accept, does not support",
+    r"\bthe GPU of the machine\b": "the machine's GPU",
+    r"\bis older than [\w' ]{1,40} needs?\.": "is too old for ...",
+    r"\bbelongs? to root alone\b|\bseen by root alone\b": "only to root",
+    r"\bwithout the kernel of uname\b": "does not list it for the kernel",
 }
 _ANY = re.compile("|".join(BETTER))
 # Their text is matched against reports, not shown.
@@ -137,6 +155,85 @@ def _shown() -> Iterator[tuple[str, int, str]]:
         for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if path.suffix == ".md" or not _QUOTED.match(text):
                 yield str(path.relative_to(ROOT)), line, text
+
+
+# A clause says of something what it is or does; a bare noun ("an error", "no such file") does not.
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|does|do|did|says?|shows?|lists?|prints?|names?|fails?|works?|hangs?"
+    r"|runs?|lacks?|ends?|comes?|resolves?|warns?|reports?|appears?|complains?|crash(?:es)?|differs?|loses?|looks?|see(?:s|n)?"
+    r"|belongs?|exceeds?|starts?|stays?|behaves?|reaches|refuses|fell|uses)\b"
+)
+_LONGEST = 32  # words of a sentence under a command
+
+
+def _asked(node: object) -> Iterator[tuple[str, str]]:
+    """All ``why`` and ``shows`` of the commands and symptoms of a table."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("why", "shows") and isinstance(value, str):
+                yield key, value
+            if key not in ("set", "values", "groups"):  # values of its own, named by the row
+                yield from _asked(value)
+    elif isinstance(node, list):
+        for one in node:
+            yield from _asked(one)
+
+
+def _formless(key: str, said: str) -> str:
+    """What is wrong with the form of a line below a command, or ""."""
+    sentences = said.split(". ")
+    if key == "shows" and not _VERB.search(said):
+        return "a clause with a verb, which reads well after 'if'"
+    if key == "why" and said[0].islower() and said.split()[0].isalpha():
+        return "a sentence, which begins with a capital letter"
+    if key == "why" and any(one.count(": ") > 1 for one in sentences):
+        return "'If it works, suspect ...', not 'works: ...; fails: ...'"
+    if max(len(one.split()) for one in sentences) > _LONGEST:
+        return f"at most {_LONGEST} words in a sentence"
+    return ""
+
+
+def test_what_a_command_shows_is_said_in_sentences() -> None:
+    folder = ROOT / "rocdoctor" / "knowledge" / "tables"
+    names = ("messages*", "open_symptoms", "last_resorts", "remaining")
+    tables = [path for name in names for path in folder.glob(f"{name}.yaml")]
+    found, seen = [], 0
+    for path in sorted(tables):
+        for key, said in _asked(yaml.safe_load(path.read_text(encoding="utf-8"))):
+            seen += 1
+            if wrong := _formless(key, said):
+                found.append(f"{path.name}: {key}: {said!r}: write {wrong}")
+    assert seen > 400
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("why", "works: the fork is the cause; fails: the runtime does not start"),
+        ("why", "whether the fabric was set up"),
+        ("why", "It works: the other cuDNN; a batch of 1 works: memory"),
+        ("why", "Shows " + "very " * _LONGEST + "much"),
+        ("shows", "an error, or no GPU"),
+    ],
+)
+def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
+    assert _formless(key, said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "what is, or or with an older release, slower",
+        "Reboot. If it stays, replace the card",
+        "It is not known, since no table has it",
+        "torchrun starts one process a GPU",
+        "it sees fewer GPUs than it counts with",
+        "The driver is older than this CUDA release needs.",
+    ],
+)
+def test_each_recurring_stumble_is_found(said: str) -> None:
+    assert _ANY.search(said)
 
 
 def test_words_that_native_readers_stumble_over_are_not_used() -> None:

@@ -14,36 +14,35 @@ Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file, with mod
 give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing (without escape
 sequences and invisible characters; `-o -` prints it to the byte). `--include-identity` lifts all of it.
 
-Reports are masked in the same way, since they get pasted too: those of this machine, and those of a folder, an archive
+Reports are masked in the same way, because they get pasted too: reports on this machine, and on a folder, an archive
 or a pasted text, which nobody has masked before (`check`, `read`, `lint`, `setup` and `diff` in every format, `facts`
-as text), with the name of a bundle that is called after its machine. Masking what is masked changes nothing, so a
-bundle gives the report of the machine it was made on.
+as text). The name of a bundle that is named after its machine is masked as well. Masking a masked text again changes
+nothing, so a bundle gives the same report as the machine it was made on.
 
 Not masked by design:
 
 - `fix` prints and runs commands, which need names and paths as they are; it says so.
-- `emit` writes what you name (script, image, job) as it is, and of the evidence the names of GPUs and, into a profile,
-  the variables that choose them; it says so. Names of people and machines, folders and secrets of the evidence do not
-  get there.
-- Reports about several nodes (`smoke --nnodes`) keep private addresses and names of network cards, which are what has
-  to be fixed; public addresses, names, secrets and addresses of network cards are masked.
-- The commands and files of `setup` and of its script: they name folders as they are, where the evidence does.
+- `emit` writes what you name (script, image, job) as it is, and, from the evidence, the names of GPUs and, in
+  a profile, the variables that choose them; it says so. It writes no names of people and machines, folders or secrets
+  from the evidence.
+- Reports about several nodes (`smoke --nnodes`) keep private addresses and names of network cards, because these are
+  what you have to fix; public addresses, names, secrets and addresses of network cards are masked.
+- The commands and files of `setup` and its script name folders as the evidence does.
 - `facts --json`, `recommend` and the screens, where they read evidence (`--from`) that was not masked before: programs
   and people work with its values on their own machine. Bundles are masked already.
-- The names of the files that `lint` and `diff` were given, and names of yours in options.
+- The names of the files that you give to `lint` and `diff`, and names that you use in options.
 
 Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
 what has a known form, a telling name next to it, or a known place. A password in the middle of a sentence has none of
-these, so read the file before you post it. Nor have these, which look like technical words:
+these, so read the file before you post it. The following are not masked either, because they look like technical words:
 
 - folders right below ones that are not people's (`/data/NAME`, `/opt/envs/NAME`), until the name was learned elsewhere;
-- names in tables without a line that says what stands in them, and in a user's own crontab;
+- names in tables without a heading, and in a user's own crontab;
 - accounts in public URLs (`https://github.com/NAME`, `https://huggingface.co/NAME`): many are of models and projects
   that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
 - one machine's name before a colon (`zeus17: ready`), which looks like a device's; if several machines say the same,
   or a list names them, they are masked;
-- values of letters alone where only a weak word is next to them (`pass=word`, `token: word`), unless a user stands
-  there too;
+- values of only letters next to only a weak word (`pass=word`, `token: word`), unless a user name is there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
 - street addresses, dates of birth, file system labels, and account numbers without a word next to them, as well as
   telephone numbers that have neither a word nor a `+`;
@@ -56,7 +55,7 @@ This page is made from the tables (`python -m tools.docs`); each example in it i
 
 ## The environment
 
-All names are written, so that a misspelt one can be found. Values are written for listed names only: {names} names, and
+All names are written, so that you can find a misspelt one. Values are written only for listed names: {names} names, and
 {numbered} with a number. Names of Slurm, Open MPI, PMIx, conda, OpenMP and torchrun are those of their own
 documentation; no prefix lets other names through. All other values become `<dropped>`, also those of {dropped}.
 Values that are kept are masked like any text.
@@ -65,9 +64,9 @@ Values that are kept are masked like any text.
 
 A value is replaced by `masked-value` when the name, header or argument next to it says that it is a secret: on the same
 line, on the lines below it, in lists, calls (`SecretStr("...")`), cells and columns of tables, and in documents that
-are secrets (`kind: Secret`). Words that say so always: {strong}. Words that say so for
+are secrets (`kind: Secret`). Words that always say so: {strong}. Words that say so for
 arguments, for variables, and where the value looks random (no entropy test is made anywhere else): {medium}.
-A value that was found so is replaced wherever else it stands, also in base64, hexadecimal and percent escapes.
+A value found this way is also replaced everywhere else, and in base64, hexadecimal and percent escapes.
 
 {name_examples}
 ## Secrets by their form or place

@@ -58,7 +58,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "smoke": ListedCommand("prove that distributed training computes correctly, mode by mode", slow_to_stop=True),
     "recommend": ListedCommand("a training configuration for this machine, with reasons"),
     "estimate": ListedCommand("memory and speed of one training configuration"),
-    "emit": ListedCommand("write that configuration as files for launchers"),
+    "emit": ListedCommand("write a training configuration as files for launchers"),
     "bundle": ListedCommand("record the evidence in one text file that is safe to post"),
     "diff": ListedCommand("what differs between machines, or between two bundles of the same one"),
     "record": ListedCommand("write what this node of a fleet is and what is wrong with it, as a record of about 8 KB"),

@@ -22,7 +22,7 @@ from rocdoctor.train.emit.targets import TARGETS, Order
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.plan import Plan
 
-HELP: str = "write that configuration as files for launchers"
+HELP: str = "write a training configuration as files for launchers"
 FORMATS: tuple[Format, ...] = ("text",)  # files have the formats of their targets
 
 

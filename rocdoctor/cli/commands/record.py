@@ -39,14 +39,17 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add(
-        "--out", type=Named, metavar="DIR|-", help="folder of records (/run/rocdoctor as root); - prints it in one line"
+        "--out",
+        type=Named,
+        metavar="DIR|-",
+        help="folder of records (/run/rocdoctor as root); - prints the record on one line",
     )
     add("--node", metavar="NAME", help="the name of this node ($SLURMD_NODENAME, or that of the host)")
     add(
         "--key",
         type=Named,
         metavar="FILE",
-        help="key of the fleet: with it a swapped GPU shows, and nobody else learns its number",
+        help="the fleet's key: it reveals a swapped GPU without revealing serial numbers to others",
     )
     add("--keep-bundle", action="store_true", help="keep the evidence alongside it, so that it can be judged again")
     add("--with-figures", action="store_true", help="measure how fast this node is too")

@@ -331,7 +331,7 @@ class TreeHost:
         self._sizes[parts] = min(len(data), MAX_ANSWER_BYTES)
         if sum(self._sizes.values()) > MAX_TOTAL_BYTES:
             del self._sizes[parts]
-            why = f"left out, since what was read of this evidence is larger than {MAX_TOTAL_BYTES // 2**20} MiB"
+            why = f"left out, because the evidence read so far is larger than {MAX_TOTAL_BYTES // 2**20} MiB"
             return Answer(question, "failed", note=why, complete=False)
         return Answer(question, "ok", normalise(data[:MAX_ANSWER_BYTES]), truncated=cut, complete=False)
 

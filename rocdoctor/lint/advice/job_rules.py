@@ -68,7 +68,7 @@ def torchrun_per_task(parts: Parts) -> Iterator[Place]:
             continue
         sure = workers in ("gpu", "auto", "cuda") or _number(workers) is not None or "SLURM_GPUS" in workers
         shown = re.sub(f"{OPEN}(\\w+){CLOSE}", r"$\1", workers)
-        yield Place(told.one.words[0].line, f"{tasks} tasks a node and --nproc-per-node={shown}", not sure)
+        yield Place(told.one.words[0].line, f"{tasks} tasks per node and --nproc-per-node={shown}", not sure)
 
 
 def node_rank_of_batch(parts: Parts) -> Iterator[Place]:

@@ -62,7 +62,7 @@ def _nothing(diagnosis: Diagnosis) -> str:
     machine = diagnosis.machine
     usable = [gpu for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia")]
     if not usable and value_or(machine.container.kind, "") == "wsl":
-        return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says about it."
+        return "WSL shows nothing to fix: the GPU belongs to the Windows driver; see what torch says about it."
     unseen = machine.gpus_gap is NOT_LOOKED_AT
     if machine.gpus_gap is not None and not unseen:
         longer = "; try again with --timeout 60" if machine.gpus_gap.reason == "timeout" else ""

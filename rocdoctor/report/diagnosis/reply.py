@@ -185,7 +185,13 @@ def _send(steps: Sequence[NextStep], named: bool, is_open: bool) -> Iterator[Blo
         yield Para("Please run these on that machine and post what they print, as text rather than as a picture:")
         yield CommandLines(tuple((line,) for step in rest for line in _asked(step)))
     for step in own:
-        yield Para(("Or, with rocdoctor installed, " if rest else "", Code(step.command), f": {step.why}."))
+        yield Para(
+            (
+                "Or, with rocdoctor installed, " if rest else "",
+                Code(step.command),
+                f": {step.why[:1].lower()}{step.why[1:]}.",
+            )
+        )
     if named:
         yield Para("Please also say which of the steps above you tried and what changed.")
     else:

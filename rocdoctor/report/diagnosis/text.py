@@ -138,7 +138,7 @@ def outcome_words(one: StepOutcome) -> str:
 
 def _nothing_in_text(diagnosis: Diagnosis) -> str:
     if diagnosis.count("unknown") > diagnosis.count("pass"):
-        return "Nothing in this text points to a fault of the machine, but it shows little of it (see below)."
+        return "Nothing in this text points to a fault of the machine, but it shows little of the machine (see below)."
     return "Nothing in this text points to a fault of the machine."
 
 

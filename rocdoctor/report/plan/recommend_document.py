@@ -113,7 +113,9 @@ def headline(answer: Recommendation) -> str:
 def _speed(plan: Plan) -> str:
     told = plan.result.speed
     if told is None:
-        return f"Speed: unknown, since no table has this {'CPU' if plan.fleet.vendor == 'cpu' else 'GPU'}'s peak rate."
+        return (
+            f"Speed: unknown, because no table has this {'CPU' if plan.fleet.vendor == 'cpu' else 'GPU'}'s peak rate."
+        )
     step = plan.global_batch * plan.work.seq / (told.tokens_per_s_per_gpu * plan.fleet.gpus)
     return (
         f"Speed: about {told.tokens_per_s_per_gpu:.0f} tokens/s per GPU "

@@ -158,8 +158,8 @@ def trust(one: Outcome) -> str:
     else:
         layers = " and ".join(str(each.work.model.layers) for each in found.runs)
         words = (
-            f"a straight line through {layers} layers, since all layers are alike; {TRIED_CUT:.0%} are left for what "
-            "does not grow evenly, fragments above all"
+            f"a straight line through {layers} layers, because all layers have the same shape; "
+            f"{TRIED_CUT:.0%} are left for what does not grow evenly, fragments above all"
         )
     if found.step_s is None:
         words += "; the deeper model took no longer, so the times say nothing"

@@ -51,7 +51,7 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
     """Keys of choices, and what the program must do for them."""
     work, fleet = plan.work, plan.fleet
     if fleet.vendor == "cpu":
-        yield "", 'call init_process_group("gloo"), since no rank has a GPU'
+        yield "", 'call init_process_group("gloo"), because no rank has a GPU'
     sequences = "1 sequence" if work.micro_batch == 1 else f"{work.micro_batch} sequences"
     yield "micro_batch", f"take {sequences} of {work.seq} tokens a data-parallel rank and pass"
     passes = "one pass before" if work.microbatches == 1 else f"{work.microbatches} passes before"

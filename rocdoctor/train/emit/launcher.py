@@ -28,7 +28,7 @@ def own_port(number: str) -> Iterator[str]:
 def open_ports() -> Iterator[str]:
     """What cannot be closed, as a comment of the file that opens it."""
     yield from comment(
-        "torch asks nobody who connects to its ports: use a network that only the users of this job reach "
+        "torch does not check who connects to its ports: use a network that only the users of this job reach "
         "(torch's SECURITY.md)"
     )
 
@@ -59,7 +59,7 @@ def launcher(
     may hold variables (``$SLURM_NNODES``); one node needs no rank and meets at ``LOCAL`` or a fixed port. Without
     ``node_rank`` torchrun reads it from PET_NODE_RANK.
     """
-    words = [Argument(("torchrun",), "one process a GPU" if plan.fleet.vendor != "cpu" else "CPU processes")]
+    words = [Argument(("torchrun",), "one process per GPU" if plan.fleet.vendor != "cpu" else "CPU processes")]
     if plan.fleet.nodes == 1:
         meeting = rendezvous or f"127.0.0.1:{PORT}"
         words.append(Argument(("--rdzv-backend", "static", "--rdzv-endpoint", meeting), _STATIC, "$" in meeting))

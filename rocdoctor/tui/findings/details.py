@@ -87,18 +87,18 @@ def steps_for(host: Host, row: FindingsRow, diagnosis: Diagnosis) -> tuple[NextS
         steps.append(
             NextStep(
                 shell("rocdoctor check {check} --import-torch", check=row.check),
-                "it imports torch, and then it is known",
+                "Imports torch, which shows it",
             )
         )
     command = command_of(gap.source.question) if gap.source is not None and gap.reason in _OPEN else ShellCommand("")
     if command and topic != "kernel-log":
-        where = "on this machine" if host.kind == "live" else "asked on that machine"
-        steps.append(NextStep(command, f"{where}, this is the question that has no answer here"))
+        why = "Run it on this machine: it" if host.kind == "live" else "Run it on that machine: it"
+        steps.append(NextStep(command, f"{why} answers the question that is open here"))
     if host.kind == "text" and not steps:
         cause = diagnosis.causes[0].cause if diagnosis.causes else ""
         steps += missing_outputs(diagnosis.machine, host.available(), cause)
     elif host.kind != "live" and gap.reason == "not-asked" and not unimported:  # a bundle does not import it either
-        steps.append(NextStep("rocdoctor bundle", "on that machine: it records everything that rocdoctor asks"))
+        steps.append(NextStep("rocdoctor bundle", "Run it on that machine: it records everything that rocdoctor asks"))
     return tuple(dict.fromkeys(steps))
 
 

@@ -182,7 +182,7 @@ class PastePage(Page):
         """Somebody types on: a diagnosis that came now would take the keys, and be one of another text."""
         if self._work is not None and self._work.running and self._area.text != self._asked:
             self._work.cancel()
-            self._say("Stopped, since the text has changed: F5 diagnoses it.")
+            self._say("Stopped because the text has changed: F5 diagnoses it.")
 
     def _start(self, work: Callable[[Background[Read]], Read], words: str) -> None:
         if self._work is not None:

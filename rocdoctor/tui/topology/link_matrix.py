@@ -81,7 +81,9 @@ def matrix_lines(machine: Machine, width: int, styles: Mapping[Pair, str] | None
     if len(indices) > _SINGLE and len(compact := alike(indices, of)) < len(indices):
         groups = compact
         words = f"{len(indices)} GPUs in {len(groups)} row{'s' if len(groups) > 1 else ''}: those of a row reach all "
-        lines += filled("", "", atoms(f"{words} others alike, and each other as the row's own column says."), width)
+        lines += filled(
+            "", "", atoms(f"{words} others in the same way, and each other as the row's own column says."), width
+        )
     lines += _blocks(groups, of, width, styles or {})
     return lines + _legend(machine, kinds, width)
 

@@ -68,7 +68,7 @@ def _fsdp2(work: Work) -> str | None:
     if work.gpus == 1:
         return "FSDP2 on one GPU shards nothing; nearest: framework ddp"
     if sizes.zero != 3:
-        return "FSDP2 shards weights, gradients and optimizer alike, or keeps gathered weights (SHARD_GRAD_OP)"
+        return "FSDP2 shards weights, gradients and optimizer, or keeps gathered weights (SHARD_GRAD_OP)"
     if sizes.shard != sizes.dp:
         return (
             f"sharding over {sizes.shard} of {sizes.dp} ranks needs a device mesh that accelerate makes but that "

@@ -203,7 +203,7 @@ def _page(plan: Plan, values: Sequence[DeepSpeedLine], must: Sequence[str], orde
     text += [
         f"| `{line.path}` | `{json.dumps(line.value)}` | {plain(line.reason).replace('|', '/')} |" for line in values
     ]
-    text += ["", f"What the training script ({plain(order.script)}) must do, since this file cannot:", ""]
+    text += ["", f"What the training script ({plain(order.script)}) must do, because this file cannot:", ""]
     return "\n".join([*text, *(f"- {line}" for line in must)]) + "\n"
 
 

@@ -75,7 +75,7 @@ def _aside(plan: Plan, line: _Line) -> Iterator[str]:
         yield from ("", *comment(f"not set: {one.reason}"), f"# {line(one)}")
     told = by_node(plan)
     if told:
-        yield from ("", "# left to you, since it may differ from node to node:")
+        yield from ("", "# left to you, because it may differ from node to node:")
         for sentence in told:
             yield from comment(sentence)
     traces = for_diagnosis(plan)

@@ -41,7 +41,7 @@ def _file(plan: Plan, order: Order) -> Iterator[str]:
         yield "# which GPUs a job sees is Slurm's choice, so no variable selects them here"
     told = by_node(plan)
     if told:
-        yield "# left to you, since it may differ from node to node:"
+        yield "# left to you, because it may differ from node to node:"
         for sentence in told:
             yield from comment(sentence)
     yield ""
@@ -68,7 +68,7 @@ def _directives(plan: Plan, order: Order) -> Iterator[str]:
     if order.partition is not None:
         yield f"#SBATCH --partition={_name(order.partition)}"
     yield f"#SBATCH --nodes={fleet.nodes}"
-    yield "# one task a node: torchrun starts the ranks of a node"
+    yield "# one task per node: torchrun starts the ranks of a node"
     yield "#SBATCH --ntasks-per-node=1"
     if fleet.vendor != "cpu":
         yield f"#SBATCH --gres=gpu:{fleet.per_node}"

@@ -59,7 +59,7 @@ def _script(plan: Plan, order: Order) -> Iterator[str]:
     yield from lines(plan.environment, export)
     told = by_node(plan)
     if told:
-        yield "# left to you, since it may differ from node to node:"
+        yield "# left to you, because it may differ from node to node:"
         for sentence in told:
             yield from comment(sentence)
     yield ""

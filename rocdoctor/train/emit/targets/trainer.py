@@ -43,7 +43,7 @@ def refuses(work: Work) -> str | None:
     if work.gpus == 1:
         return "FSDP2 on one GPU shards nothing; nearest: framework ddp"
     if sizes.zero != 3:
-        return "FSDP2 shards weights, gradients and optimizer alike, or keeps gathered weights (SHARD_GRAD_OP)"
+        return "FSDP2 shards weights, gradients and optimizer, or keeps gathered weights (SHARD_GRAD_OP)"
     if sizes.shard != sizes.dp:
         return f"fsdp_config shards over all {sizes.dp} ranks, not over {sizes.shard}; nearest: fsdp {sizes.dp}"
     if sizes.offload_optimizer != sizes.offload_weights:
@@ -180,7 +180,7 @@ def _text(plan: Plan, order: Order) -> str:
     out = [
         f'"""How to train {_quoted(work.model.name)} on {_quoted(plan.fleet.name)} with the Hugging Face Trainer.',
         "",
-        f"Import training_arguments and load_model in {_quoted(order.script)}; torchrun starts one process a GPU.",
+        f"Import training_arguments and load_model in {_quoted(order.script)}; torchrun starts one process per GPU.",
         "Written for transformers 5 (5.23.0 was asked).",
         '"""',
         "",

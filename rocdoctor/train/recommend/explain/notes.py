@@ -43,7 +43,7 @@ def _notes(plan: Plan) -> Iterator[str]:
     if work.step_in_backward:
         seen = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
         yield (
-            f"A step sees {seen}, since a step in the backward pass accumulates nothing and clips no gradients. "
+            f"A step sees {seen}, because a step in the backward pass accumulates nothing and clips no gradients. "
             "torchtune's full_finetune_single_device does it (optimizer_in_bwd=True) with models that it knows; for a "
             "program of your own `rocdoctor emit torchrun` writes what it must do. --method lora needs none of this."
         )

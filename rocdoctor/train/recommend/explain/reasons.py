@@ -95,7 +95,7 @@ def _tried(work: Work) -> Iterator[str]:
         ran = "whole" if own.whole else f"at {' and '.join(map(str, own.layers))} layers"
         yield f"memory measured here on {own.day}: this plan was tried {ran}, {own.reserved:.2f} times the estimate"
     elif like is not None and like.reserved > 1:
-        words = f"the upper end is raised, since a plan of its kind took {like.reserved:.2f} times its estimate"
+        words = f"the upper end is raised because a plan of its kind took {like.reserved:.2f} times its estimate"
         yield f"memory: {words}, measured here on {like.day}"
     if fast is not None:
         whose = "this plan" if fast == own else "the nearest plan that was tried"

@@ -198,8 +198,8 @@ def variable_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:
                     _INTERFACE,
                     tuple(fewest),
                     f"{name} differs among the nodes: {shown}.",
-                    f"Set {name} alike on all nodes, or nowhere: nodes that choose different transports wait for each "
-                    "other.",
+                    f"Set {name} to the same value on all nodes, or on none: nodes that choose different transports "
+                    "wait for each other.",
                 )
             )
     return found[:20]

@@ -46,7 +46,7 @@ def compiling(variables: Mapping[str, str], began_s: float, limit_s: float, now_
             files = "1 file" if count == 1 else f"{count} files"
             return (
                 f"kernels were still being compiled or searched for: {files} came into {folder} just before the "
-                "deadline. Run it again, since they are kept, or give more time with --deadline"
+                "deadline. Run it again, because they are kept, or give more time with --deadline"
             )
     return ""
 

@@ -90,7 +90,7 @@ def run_modes(
             up = start.state == "pass"
             if not up:
                 rest = [one.name for one in modes[len(results) :]]
-                notes = (*notes, f"not run, since the ranks did not start: {_listed(rest)}")
+                notes = (*notes, f"not run because the ranks did not start: {_listed(rest)}")
                 results.append(start)
                 tell("done", start.mode, -1, start.state)
                 break

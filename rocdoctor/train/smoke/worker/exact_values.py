@@ -35,14 +35,14 @@ _MEAN = Tolerance(
     2.0**-23,
     "means (AVG)",
     "NCCL and RCCL multiply each of n parts by 1/n in fp32 and add: 1/n, each product and each of n - 1 sums are "
-    "rounded by at most 2^-24, or twice that where a switch adds and cuts off",
-    unit="of the largest expected value, times the number of ranks and one",
+    "rounded by at most 2^-24, or twice that if a switch adds and truncates",
+    unit="of the largest expected value, times the number of ranks plus one",
 )
 _ELEMENTS = (
     "whole numbers that encode their rank and their place, without repeating: a lost, doubled or moved element shows. "
     "Every sum of them is exact in the type that is used"
 )
-MOVED = Proof("what every rank gets from the exchange, each element", _ELEMENTS, (EXACT,))
+MOVED = Proof("every element that each rank gets from the exchange", _ELEMENTS, (EXACT,))
 SUMMED = MOVED.but(_MEAN)
 
 

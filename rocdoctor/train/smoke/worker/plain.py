@@ -20,8 +20,8 @@ LONGEST = Tolerance(
     1.01,
     "the longest step of AdamW",
     "the mean of the gradients is at most so many times the root of their mean square (Cauchy, betas 0.9 and 0.999, "
-    "four steps). What gradients may be off by changes a step, and where a gradient is next to nothing even its "
-    "direction: a value may be off by as much, by two longest steps at most, and nobody is accused of it",
+    "four steps). An error in the gradients changes a step, and if a gradient is nearly 0, even its "
+    "direction: a value may be off by as much, by two longest steps at most, and no rank is accused of it",
     unit="times the learning rate",
 )
 

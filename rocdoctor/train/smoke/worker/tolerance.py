@@ -79,7 +79,7 @@ FP32 = {
     "loss": Tolerance(
         5e-6,
         "the loss",
-        "one mean over all tokens, added in a different order than one process does: 1e-7 was seen",
+        "one mean over all tokens, added in a different order from one process: 1e-7 was seen",
         scaled=True,
     ),
     "grad": Tolerance(

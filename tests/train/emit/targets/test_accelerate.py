@@ -136,7 +136,7 @@ def test_a_machine_without_gpus_is_told_how() -> None:
         ("fsdp2", {"parallel": {"cp": 2, "fsdp": 4}}, "context"),
         ("fsdp2", {"parallel": {"pp": 2, "fsdp": 4}}, "pipeline"),
         ("fsdp2", {"parallel": {"fsdp": 4, "replicate": 2}}, "4 of 8"),
-        ("fsdp2", {"parallel": {"fsdp": 8, "strategy": "NO_SHARD"}}, "alike"),
+        ("fsdp2", {"parallel": {"fsdp": 8, "strategy": "NO_SHARD"}}, "or keeps gathered"),
         ("fsdp2", {"parallel": {"fsdp": 8, "offload_optimizer": "cpu"}}, "together"),
         ("fsdp2", {"grad_accum": 2}, "whole gradients"),
         ("fsdp2", {"compile": True}, "before"),

@@ -143,7 +143,7 @@ def test_names_and_reasons_do_not_end_strings_or_comments() -> None:
         ("fsdp2", {"parallel": {"cp": 2, "fsdp": 4}}, "context"),
         ("fsdp2", {"parallel": {"pp": 2, "fsdp": 4}}, "pipeline"),
         ("fsdp2", {"parallel": {"fsdp": 4, "replicate": 2}}, "not over 4"),
-        ("fsdp2", {"parallel": {"fsdp": 8, "strategy": "NO_SHARD"}}, "alike"),
+        ("fsdp2", {"parallel": {"fsdp": 8, "strategy": "NO_SHARD"}}, "or keeps gathered"),
         ("fsdp2", {"parallel": {"fsdp": 8, "offload_optimizer": "cpu"}}, "together"),
         ("fsdp2", {"compile": True}, "before"),
         ("fsdp2", {"precision": "fp16"}, "fp16"),

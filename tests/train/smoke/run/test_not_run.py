@@ -48,7 +48,7 @@ def test_modes_after_a_start_that_failed_are_named(starts: int, ran: list[str], 
     ranks: Any = Ranks(starts)
     found = run_modes(ranks, RunSetting(1, "gloo", "cpu"), modes)
     assert [one.mode for one in found.modes] == ran
-    assert found.notes == ((f"not run, since the ranks did not start: {note}",) if note else ())
+    assert found.notes == ((f"not run because the ranks did not start: {note}",) if note else ())
 
 
 def test_of_many_modes_the_first_are_named_and_the_others_counted() -> None:

@@ -105,8 +105,8 @@ def captured(context: Context) -> None:
 
 
 _GRAPH = Proof(
-    "three replays of a captured graph with all-reduce, all-gather and reduce-scatter, other whole numbers in each, "
-    "and a sum outside the graph behind each",
+    "three replays of a captured graph with all-reduce, all-gather and reduce-scatter, with different whole numbers "
+    "in each, and a sum outside the graph after each",
     "the same sums, worked out on the CPU",
     (EXACT,),
 )

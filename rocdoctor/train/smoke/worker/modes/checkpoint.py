@@ -171,7 +171,7 @@ def tools_for(context: Context) -> _Tools:
         importlib.util.find_spec("torch.distributed.checkpoint.state_dict"),
         "needs torch 2.2 or later: torch.distributed.checkpoint.state_dict",
     )
-    context.need(importlib.util.find_spec("numpy"), "torch exchanges the plan by way of NumPy, which is not installed")
+    context.need(importlib.util.find_spec("numpy"), "torch exchanges the plan through NumPy, which is not installed")
     from torch.distributed import checkpoint
     from torch.distributed.checkpoint import state_dict
 

@@ -325,9 +325,7 @@ def _ring(context: Context, size: int) -> None:
 def objects(context: Context) -> None:
     """Python objects, as checkpoints and data loaders exchange them, and a barrier."""
     dist = context.torch.distributed
-    context.need(
-        importlib.util.find_spec("numpy"), "torch moves Python objects by way of NumPy, which is not installed"
-    )
+    context.need(importlib.util.find_spec("numpy"), "torch moves Python objects through NumPy, which is not installed")
     context.mark("all_gather_object")
     found: list[Any] = [None] * context.world
     dist.all_gather_object(found, {"rank": context.rank, "text": "x" * (100 * context.rank + 1)})

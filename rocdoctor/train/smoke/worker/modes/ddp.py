@@ -19,7 +19,7 @@ _BUCKET_MB = 0.035  # the model has 0.22 MiB, that of the longer mode half of it
 AFTER_ROUNDING = Tolerance(
     1e-4,
     "what a rank computes by itself with parameters that 16-bit gradients changed",
-    "their rounding is in the parameters: 2.5e-6 was seen with fp16 (torch 2.13.0, 4 ranks), of which bf16 has 8 times "
+    "their rounding is in the parameters: 2.5e-6 was seen with fp16 (torch 2.13.0, 4 ranks), and bf16 rounds 8 times "
     "as much",
 )
 

@@ -28,7 +28,7 @@ _AUTOCAST = {
     "same": Tolerance(
         1e-4,
         "gradients and the loss, where all ranks, and each of them twice, compute the same shares to the bit",
-        "the same shapes round in the same places; what is left is the order in which fp32 adds shares. A lost share "
+        "the same shapes round in the same places; only the order in which fp32 adds the shares differs. A lost share "
         "of one of 1,000 ranks shows 1e-3",
     ),
 }
@@ -262,7 +262,7 @@ def _rounds_alike(context: Context, steps: list[ShardedStep], again: bool) -> bo
     sums = [one.double().sum() for step in steps for one in step.grad.values()]
     own = torch.stack([*sums, torch.full_like(sums[0], float(again))]).to(context.device)
     many = [torch.empty_like(own) for _ in range(context.world)]
-    context.mark("do all ranks round alike?")
+    context.mark("do all ranks round in the same way?")
     torch.distributed.all_gather(many, own)
     alike = all(torch.equal(one, many[0]) and float(one[-1]) for one in many)
     if not alike:
@@ -330,13 +330,13 @@ def _compressed_proof(kind: str) -> Proof:
 
 _LOSSY = Proof(
     "four steps of SGD: each rank's own loss and gradients, the mean loss, the gradients before compression, and what "
-    "compression lost, which the next step must send; parameters must be equal on all ranks, and less must travel than "
-    "without",
+    "compression lost, which the next step must send; parameters must be equal on all ranks, and ranks must exchange "
+    "less than without compression",
     PLAIN,
     (EXACT, *usual("local", "loss", "grad"), COMPRESSED, KEPT),
 )
 _AVERAGED = Proof(
-    "two steps of SGD of one replica a rank: its gradients, before and after its group of one rank, and, after the "
+    "two steps of SGD of one replica per rank: its gradients, before and after its group of one rank, and, after the "
     "average, its parameters",
     "all replicas trained and averaged in one process by published formulas in double precision",
     usual("local", "grad", "param"),

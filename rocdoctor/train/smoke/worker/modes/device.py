@@ -375,13 +375,13 @@ def _partners(used: list[int], own: int) -> list[int]:
 
 
 _ARITHMETIC = Proof(
-    "each operation that training is made of, forward and backward, by one device alone: in float32, bfloat16, float16 "
+    "each operation that training uses, forward and backward, by one device alone: in float32, bfloat16, float16 "
     "and float64, and with two threads on a CPU",
-    "the same operation from published formulas in double precision on the CPU; answers that were worked out by hand; "
+    "the same operation from published formulas in double precision on the CPU; answers worked out by hand; "
     "Python's own sums, sorts, choices and bits of whole numbers, and its own rounding to 16 bits",
     (EXACT, *_LIMITS.values(), *_OF_GRADIENTS.values(), _SHORT),
 )
-_COPIED = Proof("what is read back from memory, or from a copy, each word", "what was written", (EXACT,))
+_COPIED = Proof("every word that is read back from memory or from a copy", "what was written", (EXACT,))
 MODES = (
     Mode("compute", "arithmetic of one device against the CPU, in each type", compute, _ARITHMETIC),
     Mode("memory", "memory patterns written and read back", memory, _COPIED, full=True, leaves=True),

@@ -18,7 +18,7 @@ _LIMIT = Tolerance(
     "double precision on both sides: 9e-16 was seen (torch 2.13.0, gloo, 2 and 4 ranks)",
 )
 _ROUTED = Proof(
-    "how many tokens go where, the tokens that arrive, what the experts make of them, the output, all gradients",
+    "how many tokens go where, the tokens that arrive, the experts' results, the output, all gradients",
     "one process that has all experts, by published formulas in double precision on the CPU",
     (EXACT, _LIMIT),
 )

@@ -80,7 +80,7 @@ def _batches(rows: Any, sampler: Any) -> Iterator[Any]:
 
 _READ = Proof(
     "every sample of two epochs, its place in the order, and how often it was read",
-    "samples that only their number gives, in the order that the sampler's seed gives",
+    "samples that follow from their number, in the order that the sampler's seed gives",
     (EXACT,),
 )
 MODES = (Mode("data-loader", "data loader with worker processes and shared memory", loader, _READ, full=True),)

@@ -268,15 +268,15 @@ def chance(context: Context) -> None:
 
 
 _STEPPED = Proof(
-    "four steps of SGD, Adam and AdamW on gradients that are given, with rates and decays that change: parameters and "
+    "four steps of SGD, Adam and AdamW on given gradients, with changing rates and decays: parameters and "
     "all states; gradients clipped to a norm",
     "the published formulas of the optimizers in double precision",
     (_LIMIT, _CLIPPED),
 )
 _DRAWN = Proof(
     "what dropout drops, keeps and scales, forward and backward; random numbers of ranks; a model in evaluation",
-    "the same scale in double precision; one seed gives the same numbers on most ranks, other seeds give others; the "
-    "model from published formulas",
+    "the same scale in double precision; one seed gives the same numbers on most ranks, other seeds give different "
+    "numbers; the model from published formulas",
     (EXACT, _SCALED, _FAR, *usual("local")),
 )
 MODES = (
