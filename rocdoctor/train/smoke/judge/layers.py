@@ -15,6 +15,27 @@ from typing import cast, get_args
 from rocdoctor.parsers.own.smoke_results import Layer
 
 OWN = ("input", "local")
+# Modes whose own part is the usual model in fp32, and whose exchanges are among all ranks, as in a second look: only of
+# these what is right there says that the parts are right. Others have kernels, shapes or groups that it does not try.
+SAME_PARTS = frozenset(
+    (
+        "ddp",
+        "ddp-no-sync",
+        "ddp-fp16-hook",
+        "ddp-bf16-hook",
+        "ddp-powersgd",
+        "post-local-sgd",
+        "zero-1",
+        "ddp-grad-scaler",
+        "ddp-longer",
+        "fsdp2",
+        "fsdp2-no-reshard",
+        "fsdp2-checkpointing",
+        "fsdp2-longer",
+        "fsdp1",
+        "fsdp1-grad-op",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

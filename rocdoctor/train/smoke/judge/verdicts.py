@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
-from rocdoctor.train.smoke.judge.layers import OWN, Seen, layer_of
+from rocdoctor.train.smoke.judge.layers import OWN, SAME_PARTS, Seen, layer_of
 from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
@@ -195,6 +195,9 @@ def _seen(record: ModeRecord, named: Sequence[RankRecord], fault: Mapping[str, A
     """The evidence for the layer of the first fault."""
     places = {one.rank: number for number, one in enumerate(record.ranks)}
     mine = [record.again[places[one.rank]] for one in named] if record.again else []
+    work = all(one["work"] for one in mine) if mine else None
+    exchanges = not any(one["exchanges"] for one in record.again) if record.again else None
+    same = record.mode in SAME_PARTS
     return Seen(
         stage=str(fault["stage"]),
         step=int(fault["step"]),
@@ -204,8 +207,8 @@ def _seen(record: ModeRecord, named: Sequence[RankRecord], fault: Mapping[str, A
         told=str(fault.get("layer", "")),
         whole=bool(fault.get("whole")),
         every=bool(fault.get("every")),
-        work=all(one["work"] for one in mine) if mine else None,
-        exchanges=not any(one["exchanges"] for one in record.again) if record.again else None,
+        work=work if same or not work else None,
+        exchanges=exchanges if same or not exchanges else None,
     )
 
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.train.smoke.judge.layers import EVIDENCE, Seen, layer_of
-from rocdoctor.train.smoke.judge.verdicts import judge
+from rocdoctor.train.smoke.judge.late_rank import waits
+from rocdoctor.train.smoke.judge.layers import EVIDENCE, SAME_PARTS, Seen, layer_of
+from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.run.second_look import looked_again
+from rocdoctor.train.smoke.worker.mode import all_modes
 from tests.train.smoke.judge import records
 
 _WHOLE: dict[str, Any] = {"whole": True, "every": True}
@@ -110,6 +112,17 @@ def test_what_one_rank_gets_wrongly_is_asked_of_the_exchanges_of_all() -> None:
     assert judge(replace(at_one, again=_looked(True, True, exchanges=("broadcast",)))).layer == "collectives"
 
 
+def test_what_is_right_by_itself_counts_only_where_it_is_the_same_work() -> None:
+    """Kernels of short types and groups of some ranks are not tried by the second look."""
+    for mode, layers in (("fsdp2", ("framework", "framework")), ("qlora", ("device", "collectives"))):
+        for stage, layer in zip(("local", "grad"), layers, strict=True):
+            ranks = (records.right(0), _faulty(1, stage, **_WHOLE))
+            found = judge(ModeRecord(mode, 1.0, ranks, again=_looked(True, True)))
+            assert found.layer == layer, (mode, stage)
+    known = {one.name for one in all_modes()}
+    assert known >= SAME_PARTS
+
+
 def test_a_second_look_is_for_wrong_numbers_of_ranks_that_are_all_there() -> None:
     asked: list[str] = []
 
@@ -134,3 +147,40 @@ def test_a_second_look_is_for_wrong_numbers_of_ranks_that_are_all_there() -> Non
     ):
         assert not looked_again(ModeRecord(mode, 1.0, ranks), partial(run, answers=2)).again
     assert not asked
+
+
+def test_of_several_faults_at_one_place_the_one_that_knows_its_layer_is_told() -> None:
+    both = records.wrong(1, stage="local")
+    (loss,) = (both.result or {})["faults"]
+    known = {**loss, "name": "embedding.weight", "words": "it is 32 times the expected tensor", "layer": "framework"}
+    (both.result or {})["faults"].append(known)
+    found = judge(ModeRecord("ddp", 1.0, (records.right(0), both)))
+    assert found.layer == "framework"
+    assert "32 times" in found.message
+
+
+@pytest.mark.parametrize(
+    ("computing", "layer"),
+    [([], "collectives"), ([1], "device"), (None, "collectives")],  # None: a rank that does not tell it
+)
+def test_what_one_rank_gives_is_its_arithmetic_where_what_it_only_hands_on_comes_right(
+    computing: list[int] | None, layer: str
+) -> None:
+    facts = {"suspects": [1]} | ({} if computing is None else {"computing": computing})
+    record = ModeRecord("locate", 1.0, tuple(RankRecord(rank, result={"facts": facts}) for rank in range(3)))
+    everyone = judge(ModeRecord("ddp", 1.0, tuple(records.wrong(rank) for rank in range(3))))
+    assert (located(everyone, record).named, located(everyone, record).layer) == ((1,), layer)
+
+
+@pytest.mark.parametrize(
+    ("frame", "inside"),
+    [
+        ('File "/usr/lib/python3.11/threading.py", line 327 in wait', False),  # a queue, a lock
+        ('File "/usr/lib/python3.11/concurrent/futures/thread.py", line 9 in wait', False),
+        ('File "/v/torch/distributed/distributed_c10d.py", line 2810 in all_reduce', True),
+        ('File "/x/smoke/worker/exchange.py", line 23 in move', True),  # work that C++ waits for
+        ('File "/x/smoke/worker/exchange.py", line 55 in apply', False),
+    ],
+)
+def test_who_waits_for_a_thread_waits_for_no_other_rank(frame: str, inside: bool) -> None:
+    assert waits(f"Current thread:\n  {frame}\n") is inside
