@@ -98,6 +98,7 @@ _MACHINE = tuple(
         errno.ENETUNREACH,
         errno.ENOTCONN,
         errno.ECONNREFUSED,
+        errno.ETIMEDOUT,
         errno.EHOSTDOWN,
         errno.EHOSTUNREACH,
         errno.EREMOTEIO,
@@ -108,6 +109,7 @@ _MACHINE = tuple(
 _INSTALLED = (
     "cannot open shared object file",
     "undefined symbol",
+    "' not found (required by",
     "invalid elf header",
     "wrong elf class",
     "static tls block",

@@ -295,16 +295,17 @@ def test_what_all_steps_miss_alike_is_a_setting(change: Any, layer: str, words: 
 
 
 def test_every_tensor_wrong_as_a_whole_is_told_from_one_of_them() -> None:
-    wanted = {name: torch.full((4, 4), 1.0) for name in "abc"}
-    for spoilt, every in (("abc", True), ("ab", None)):
+    for names, spoilt, every in (("abc", "abc", True), ("abc", "ab", None), ("abcd", "abc", None)):
         found = ModeComparisons(torch)
-        got = {name: one + 0.3 * torch.randn(4, 4) * (name in spoilt) for name, one in wanted.items()}
+        wanted = {name: torch.full((4, 4), 1.0) for name in names}
+        got = {name: one + (1.0 + torch.rand(4, 4)) * (name in spoilt) for name, one in wanted.items()}
         found.check_all("grad", got, wanted)
         assert {fault.get("every") for fault in found.faults} == {every}
 
 
 def test_what_is_accumulated_as_another_tensor_was_no_arithmetic() -> None:
-    for got, layer in ((torch.tensor([0.5, 1.0, 1.5]), "framework"), (torch.tensor([1.0, 2.0, 3.5]), None)):
+    half, other, one = torch.tensor([0.5, 1.0, 1.5]), torch.tensor([7.0, -3.0, 1.0]), torch.tensor([1.0, 2.0, 3.5])
+    for got, layer in ((half, "framework"), (other, "framework"), (one, None)):
         found = ModeComparisons(torch)
         right = {"b": torch.ones(2)}
         wanted = {"a": torch.tensor([1.0, 2.0, 3.0]), **right}
