@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.runner import RunSetting, modes_named, run_modes
+from rocdoctor.train.smoke.run.second_look import looked_again
 from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
 
 Fault: TypeAlias = Callable[[Callable[[], bool]], None]
@@ -102,7 +103,8 @@ def planted_in_turn(
         turn.write_text(str(number))
         if not pool.whole or number == 0:
             pool.start(world, "gloo", "cpu", wait_of_ranks_s("gloo", limit_s), limit_s)
-        found.append(judge(pool.run(case[2], limit_s)))
+        record = pool.run(case[2], limit_s)
+        found.append(judge(looked_again(record, partial(pool.run, limit_s=limit_s)) if pool.whole else record))
     pool.stop_ranks()
     turn.unlink()
     return found

@@ -98,6 +98,11 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found += _elsewhere(waiting, ranks)
     if gone and all(waits(one.stack) for one in silent):
         found.append(_went_on(gone))
+    if silent and others and _cut_off(silent, others, ranks):
+        words = (
+            f"{ranks_text(others)} lost a connection{where_text(others[0])} while all others waited, and none had ended"
+        )
+        found.append((list(ranks), "collectives", f"{words}; {UNTOLD} at which end or on the way: {said(others[0])}"))
     if silent and (others or len(silent) < len(ranks)):
         found.append(_silent(silent, ranks))
     if silent:
@@ -135,6 +140,14 @@ def _group_of(one: RankRecord, ranks: Sequence[RankRecord]) -> list[RankRecord]:
     members = str(one.note.get("call", "")).partition(" among ")[2]
     numbers = {whole_number(number) for number in members.split(",")}
     return [each for each in ranks if not members or each.rank in numbers]
+
+
+def _cut_off(silent: Sequence[RankRecord], others: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> bool:
+    """Whether a connection closed although all ranks are there, and who says nothing waits where it should."""
+    closed = any("connection closed" in said(one).lower() or "connection reset" in said(one).lower() for one in others)
+    there = len(silent) + len(others) == len(ranks) and not any(one.ended for one in ranks)
+    alike = len({one.note.get("seq") for one in ranks}) == 1
+    return closed and there and alike and all(waits(one.stack) for one in silent)
 
 
 def _gave_up(one: RankRecord) -> bool:

@@ -8,12 +8,13 @@ Ranks that merely lost another rank, or waited for one in vain, are victims and 
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast, get_args
 
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
+from rocdoctor.train.smoke.judge.layers import OWN, SAME_PARTS, Seen, layer_of
 from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.references import odd_references
 from rocdoctor.train.smoke.judge.slow_gpus import slow_gpus
@@ -151,22 +152,18 @@ def _wrong(record: ModeRecord) -> ModeResult:
     named = [one for one in bad if first[one.rank] == earliest]
     shown = named[0]
     assert shown.result is not None
-    fault = min(shown.result["faults"], key=order_of)
+    # Of several at one place the one that knows its layer tells most.
+    fault = min(shown.result["faults"], key=lambda one: (order_of(one), not one.get("layer")))
     step, stage = int(fault["step"]), str(fault["stage"])
     everyone = len(named) == len(record.ranks)
-    if stage in ("local", "input"):
-        layer: Layer = "device" if not everyone else "framework"
-    elif everyone:
-        layer = "collectives" if len(record.ranks) > 1 else "device"
-    elif stage == "before" and step:  # after the step before they were right, and nothing was exchanged since
-        layer = "device"
-    else:
-        layer = "link" if any(one.gpu for one in record.ranks) else "collectives"
-    layer = fault.get("layer", layer)
-    if everyone and len(named) > 1 and layer == "device":
-        layer = "framework"  # not all devices break alike
+    layer, since = layer_of(_seen(record, named, fault))
     who = "every rank" if everyone and len(named) > 1 else ranks_text(named)
     words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
+    words += f"; {since}" if since else ""
+    alone = _wrong_by_themselves(record) if everyone and stage not in OWN else []
+    if alone:  # what they gave spoilt what all got
+        told = f"{ranks_text(alone)} computes its part wrongly by itself; every rank"
+        return _result(record, "fail", f"{told}: {words}", "device", [one.rank for one in alone], step)
     pairs = _pairs(record, named, earliest)
     if pairs:
         return _between(record, pairs, words, step)
@@ -186,6 +183,33 @@ def _wrong(record: ModeRecord) -> ModeResult:
         accused = {origin} if len(named) > 1 else {origin, named[0].rank}
         return _result(record, "fail", words, layer, sorted(accused), step)
     return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
+
+
+def _wrong_by_themselves(record: ModeRecord) -> list[RankRecord]:
+    """Some of the ranks, whose part of the model is wrong with nothing around it."""
+    found = [one for one, told in zip(record.ranks, record.again, strict=False) if not told["work"]]
+    return found if len(found) < len(record.ranks) else []
+
+
+def _seen(record: ModeRecord, named: Sequence[RankRecord], fault: Mapping[str, Any]) -> Seen:
+    """The evidence for the layer of the first fault."""
+    places = {one.rank: number for number, one in enumerate(record.ranks)}
+    mine = [record.again[places[one.rank]] for one in named] if record.again else []
+    work = all(one["work"] for one in mine) if mine else None
+    exchanges = not any(one["exchanges"] for one in record.again) if record.again else None
+    same = record.mode in SAME_PARTS
+    return Seen(
+        stage=str(fault["stage"]),
+        step=int(fault["step"]),
+        everyone=len(named) == len(record.ranks),
+        several=len(record.ranks) > 1,
+        on_gpus=any(one.gpu for one in record.ranks),
+        told=str(fault.get("layer", "")),
+        whole=bool(fault.get("whole")),
+        every=bool(fault.get("every")),
+        work=work if same or not work else None,
+        exchanges=exchanges if same or not exchanges else None,
+    )
 
 
 def _reduced(record: ModeRecord, named: Sequence[RankRecord], words: str, step: int) -> ModeResult:
@@ -250,7 +274,9 @@ def located(found: ModeResult, record: ModeRecord) -> ModeResult:
     ranks = tuple(replace(one, named=one.rank in suspects) for one in found.ranks)
     owners = ranks_text([one for one in record.ranks if one.rank in suspects])
     words = f"what {owners} contributes arrives wrong at every rank; {found.message}"
-    return replace(found, ranks=ranks, layer="device", message=words[:600])
+    computing = [set((one.result or {}).get("facts", {}).get("computing", ())) for one in record.ranks]
+    layer: Layer = "device" if suspects <= set.intersection(*computing) else "collectives"
+    return replace(found, ranks=ranks, layer=layer, message=words[:600])
 
 
 def _result(

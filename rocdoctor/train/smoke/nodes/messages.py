@@ -16,7 +16,7 @@ from rocdoctor.train.smoke.nodes.interfaces import is_host, is_loopback
 from rocdoctor.train.smoke.nodes.node_facts import is_token
 from rocdoctor.train.smoke.nodes.rank_reports import note, record
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
-from rocdoctor.train.smoke.worker import locate
+from rocdoctor.train.smoke.worker import again, locate
 from rocdoctor.train.smoke.worker.mode import all_modes
 
 _MOST_NODES, _MOST_RANKS = 1024, 1024 * MAX_WORLD
@@ -110,7 +110,7 @@ def start(order: Mapping[str, Any]) -> Start:
 
 @cache
 def _modes() -> frozenset[str]:
-    return frozenset((locate.NAME, *(one.name for one in all_modes() if one.launch is None)))
+    return frozenset((locate.NAME, again.NAME, *(one.name for one in all_modes() if one.launch is None)))
 
 
 def mode(order: Mapping[str, Any]) -> str:

@@ -105,6 +105,8 @@ def reached_at(wires: Iterable[Wire]) -> str:
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
+    # A batch system tells the whole step, and who started us tells it again: what is being closed is not left half.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
 
 

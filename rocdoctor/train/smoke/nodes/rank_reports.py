@@ -30,10 +30,19 @@ def record(word: Mapping[str, Any]) -> dict[str, Any]:
         found["faults"] = shown
     elif state == "fail":
         return dict(_SENSELESS)
-    facts = word.get("facts")
-    suspects = facts.get("suspects") if isinstance(facts, dict) else None
-    # Other facts are those of rank 0, which is on node 0.
-    found["facts"] = {"suspects": _ranks(suspects)} if isinstance(suspects, list) else {}
+    found["facts"] = _facts(word.get("facts"))
+    return found
+
+
+def _facts(told: Any) -> dict[str, Any]:
+    """Those that every rank has; others are those of rank 0, which is on node 0."""
+    if not isinstance(told, dict):
+        return {}
+    many = {name: told[name] for name in ("suspects", "computing") if isinstance(told.get(name), list)}
+    found: dict[str, Any] = {name: _ranks(one) for name, one in many.items()}
+    work, exchanges = told.get("work"), told.get("exchanges")
+    if isinstance(work, bool) and isinstance(exchanges, list):
+        found |= {"work": work, "exchanges": [_text(one) for one in exchanges[:_MOST]]}
     return found
 
 
@@ -61,8 +70,7 @@ def _fault(value: Any) -> dict[str, Any] | None:
         many = value.get(name)
         if isinstance(many, list) and (ranks := _ranks(many)):
             found[name] = ranks
-    if value.get("summed") is True:
-        found["summed"] = True
+    found |= {name: True for name in ("summed", "reduced", "whole", "every") if value.get(name) is True}
     return found
 
 

@@ -74,4 +74,6 @@ def smoke_over_nodes(
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
+    # A batch system tells the whole step, and who started us tells it again: what is being closed is not left half.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)  # so that everything is closed on the way out

@@ -95,9 +95,8 @@ class RankRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModeRecord:
-    """One mode on all ranks. ``late``: the deadline passed.
-
-    ``server``: what became of the process that starts them; ``machine``: a trouble of the machine behind a loss.
+    """One mode on all ranks. ``late``: the deadline passed; ``server``: what became of the process that starts them;
+    ``machine``: a trouble of the machine behind a loss; ``again``: what each rank saw of its parts by themselves.
     """
 
     mode: str
@@ -106,6 +105,7 @@ class ModeRecord:
     late: bool = False
     server: str = ""
     machine: str = ""
+    again: tuple[dict[str, Any], ...] = ()
 
 
 class Pool:

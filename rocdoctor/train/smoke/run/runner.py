@@ -14,6 +14,7 @@ from rocdoctor.train.smoke.judge.verdicts import alike_everywhere, judge, locate
 from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.run.protocols import forced
+from rocdoctor.train.smoke.run.second_look import looked_again
 from rocdoctor.train.smoke.run.standstill import wait_of_ranks_s
 from rocdoctor.train.smoke.worker import device_choice, locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
@@ -96,6 +97,8 @@ def run_modes(
                 break
         if found is None:
             record = pool.run(mode.name, setting.limit_s * mode.slow, partial(_tell_rank, tell, mode.name))
+            if pool.whole:
+                record = looked_again(record, partial(pool.run, limit_s=setting.limit_s))
             found = judge(record)
             alike[mode.name] = alike_everywhere(record)
             up = pool.whole

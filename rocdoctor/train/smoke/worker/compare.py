@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from .stepped import common_fault
 from .tolerance import FP32, Tolerance
 
 # In the order in which data flows through one training step.
@@ -29,9 +30,9 @@ _ROUNDED = "it is rounded to "
 _REORDERED = "it has the expected values in another order"
 # Disks lose values and turn bits over; who writes or reads decides types, order and factors.
 _BY_CODE = (*_OTHERWISE, _ROUNDED, _REORDERED)
+_TENSORS = 3  # fewer are no rule
+_WHOLE = 0.99  # of the values: some are right by chance
 _LARGEST_FACTOR = float(1 << 24)
-# Of steps: those that are told from rounding, as a share of the largest; what is the same share; how many must agree.
-_CLEAR_STEP, _SAME_SHARE, _MOST = 0.05, 0.05, 0.9
 
 
 class ModeComparisons:
@@ -45,6 +46,8 @@ class ModeComparisons:
         self._told = told
         # Each comparison is of one operation: what a kernel gives may be twice the tensor, or another one.
         self.of_kernels = False
+        self._step: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None  # the last one: before and after it
+        self._whole = False  # whether the last that differed did so in the whole of the tensor
         self.errors: dict[str, float] = {}
         self.tolerances: dict[str, float] = {}
         self.faults: list[dict[str, Any]] = []
@@ -72,6 +75,7 @@ class ModeComparisons:
         between: Sequence[int] = (),
         summed: bool = False,
         reduced: bool = False,
+        whole_layer: str = "",
     ) -> bool:
         """Compare one tensor (or number) and note the difference.
 
@@ -80,7 +84,8 @@ class ModeComparisons:
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
         in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
         difference lies, where the stage alone would not tell. ``between``: two ranks, either of which may be at fault.
-        ``summed``: as in ``check_all``. ``reduced``: a sum that this rank alone gets, and each other one in its turn.
+        ``whole_layer``: the same where no value is right. ``summed``: as in ``check_all``. ``reduced``: a sum that this
+        rank alone gets, and each other one in its turn.
         """
         torch = self._torch
         limit_share = self.limit(stage) if tolerance is None else tolerance
@@ -128,9 +133,10 @@ class ModeComparisons:
         elif alike.startswith(_OF_ANOTHER) and stage != "value":
             layer = layer or "framework"  # an exchange knows no names, but may deliver what came before
         large = bad[wanted.abs() > 64 * limit]  # of smaller ones a wrong factor changes too little
-        whole = bad.numel() > 1 and (bool(alike) or (large.numel() > 1 and bool(large.all())))
+        whole = bad.numel() > 1 and (bool(alike) or (large.numel() > 1 and float(large.double().mean()) >= _WHOLE))
         if (stage, step, layer, whole) == ("before", 0, "device", True):
             layer = "framework"  # handed out wrongly: what turns over in memory is a bit
+        layer, self._whole = (whole_layer or layer) if whole else layer, whole
         self._fault(stage, step, turn, name, error, limit, words, origins, layer, between, summed, whole, reduced)
         return False
 
@@ -153,6 +159,7 @@ class ModeComparisons:
         layer: str | Mapping[str, str] = "",
         summed: bool = False,
         moved_from: Mapping[str, Any] | None = None,
+        whole_layer: str = "",
     ) -> None:
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
@@ -163,7 +170,7 @@ class ModeComparisons:
         long or too short everywhere: a rate, not a kernel.
         """
         layers = dict.fromkeys(wanted, layer) if isinstance(layer, str) else layer
-        missing = sorted(set(wanted) - set(got))
+        missing, known = sorted(set(wanted) - set(got)), {id(one) for one in self.faults}
         if missing:
             self._fault(
                 stage,
@@ -175,7 +182,7 @@ class ModeComparisons:
                 "is missing",
                 layer="framework",  # no arithmetic, and no way, leaves out a whole tensor
             )
-        right = 0
+        right, whole = 0, 0
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
         scale = max(largest, default=0.0)
         for name in wanted:
@@ -196,43 +203,43 @@ class ModeComparisons:
                     owners=(owners or {}).get(name),
                     layer=layers.get(name, ""),
                     summed=summed,
+                    whole_layer=whole_layer,
                 )
+                whole += not fine and self._whole
                 right += fine and bool(wanted[name].numel()) and bool((wanted[name] != 0).any())
         if right and stage in ("input", "local"):  # one kernel may well give twice its result, and all others the right
-            self._may_be_a_kernel([name for name in wanted if not layers.get(name)], stage, step)
+            self._may_be_a_kernel([name for name in wanted if not layers.get(name) and not whole_layer], known)
+        if whole >= _TENSORS and not right:
+            for one in self.faults:  # no bit and no single message does that
+                if (one["stage"], one["step"]) == (stage, step) and one["name"] in wanted:
+                    one["every"] = True
+                    if stage == "param" and one.get("layer") == "device":
+                        one["layer"] = "framework"
         if moved_from is not None:
             self.weigh_steps(got, moved_from, wanted, step)
 
     def weigh_steps(
         self, got: Mapping[str, Any], before: Mapping[str, Any], wanted: Mapping[str, Any], step: int
     ) -> None:
-        """Lay wrong parameters to what decides about the step, where all have made the same share of theirs."""
+        """Lay wrong parameters to what decides about the step, where all steps are wrong, or miss the same share."""
         found = [one for one in self.faults if (one["stage"], one["step"]) == ("param", step) and one["name"] in wanted]
         names = [name for name in wanted if name in got and got[name].shape == before[name].shape]
+        last, self._step = self._step, (before, wanted)
         if not found or len(names) < 2:
             return
-        torch = self._torch
-        pairs = [
-            (_plain(torch, got[name]) - _plain(torch, before[name]), _plain(torch, one) - _plain(torch, before[name]))
-            for name, one in wanted.items()
-            if name in names
-        ]
-        least = _CLEAR_STEP * max((float(right.abs().max()) for _, right in pairs if right.numel()), default=0.0)
-        shares = torch.cat([(made / right)[right.abs() > least] for made, right in pairs])
-        if shares.numel() < 2 or not bool(shares.isfinite().all()):
-            return
-        share = float(shares.median())
-        near = (shares - share).abs() <= _SAME_SHARE * max(1.0, abs(share))
-        if abs(share - 1) > 2 * _SAME_SHARE and float(near.double().mean()) >= _MOST:
-            words = (
-                "no value was moved by the step" if not round(share, 3) else f"all values made {share:.3g} of the step"
-            )
+        held, right, made = ([_plain(self._torch, many[name]) for name in names] for many in (before, wanted, got))
+        pairs = [(one - start, other - start) for one, other, start in zip(made, right, held)]
+        known = {"the parameters": held}
+        if last is not None and all(name in last[0] for name in names):
+            ends, starts = ([_plain(self._torch, many[name]) for name in names] for many in (last[1], last[0]))
+            known["the step before"] = [end - start for end, start in zip(ends, starts)]
+        if words := common_fault(self._torch, pairs, known, float(found[0]["tolerance"])):
             for one in found:
                 one["layer"], one["words"] = "framework", f"{one['words']}; {words}"[:400]
 
-    def _may_be_a_kernel(self, names: Collection[str], stage: str, step: int) -> None:
+    def _may_be_a_kernel(self, names: Collection[str], known: Collection[int]) -> None:
         for fault in self.faults:
-            here = (fault["stage"], fault["step"]) == (stage, step) and fault["name"] in names
+            here = id(fault) not in known and fault["name"] in names
             if here and f"; {_MULTIPLE}" in fault["words"]:
                 fault.pop("layer", None)
 

@@ -76,7 +76,8 @@ def powersgd(context: Context) -> None:
         handle.remove()
     _same_everywhere(context, models.parameters(model), steps)
     saved = state.compression_stats()
-    context.expect("value", "PowerSGD", float(saved[0]) > 1.0, f"compressed nothing (rate {float(saved[0]):.2f})")
+    words = f"compressed nothing (rate {float(saved[0]):.2f})"
+    context.expect("value", "PowerSGD", float(saved[0]) > 1.0, words, layer="framework")
 
 
 def _check_lost(context: Context, lost: Any, seen: dict[str, Any], step: int) -> None:

@@ -21,8 +21,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from . import again, device_choice, draws, figures, guard, locate, plan_step, server, watch, whereabouts
 from . import board as boards
-from . import device_choice, draws, figures, guard, locate, plan_step, server, watch, whereabouts
 from .context import Context
 from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
@@ -98,6 +98,7 @@ _MACHINE = tuple(
         errno.ENETUNREACH,
         errno.ENOTCONN,
         errno.ECONNREFUSED,
+        errno.ETIMEDOUT,
         errno.EHOSTDOWN,
         errno.EHOSTUNREACH,
         errno.EREMOTEIO,
@@ -108,11 +109,14 @@ _MACHINE = tuple(
 _INSTALLED = (
     "cannot open shared object file",
     "undefined symbol",
+    "' not found (required by",
     "invalid elf header",
     "wrong elf class",
     "static tls block",
     "no module named",
 )
+# What getaddrinfo answers of a name (gai_strerror(3)): the machine's resolver, or the name that it was given.
+_NAMES = ("name or service not known", "temporary failure in name resolution", "no address associated with hostname")
 
 
 class RankJob:
@@ -196,13 +200,14 @@ def _serve(job: RankJob, commands: int, events: int) -> None:
         say(event="not-ready", **_crash(torch, error))
         return
     say(event="ready", gpu=seen)
-    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE, plan_step.MODE, *figures.ALL)}
+    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE, again.MODE, plan_step.MODE, *figures.ALL)}
     cache: dict[Any, Any] = {}
     with os.fdopen(commands, "r") as lines:
         for line in lines:
             order = json.loads(line)
             name = str(order["mode"])
-            os.environ["ROCDOCTOR_SMOKE_MODE"] = name
+            if name != again.NAME:  # which belongs to the mode before
+                os.environ["ROCDOCTOR_SMOKE_MODE"] = name
             board.begin(name)
             shared = "" if job.joined else job.folder
             context = Context(torch, job.rank, job.world, device, job.backend, shared, board, cache)
@@ -330,7 +335,7 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         kind = "space"
     elif any(part in low for part in _LIMITS):
         kind = "limit"
-    elif any(part in low for part in (*_MACHINE, *_INSTALLED)):
+    elif any(part in low for part in (*_MACHINE, *_INSTALLED, *_NAMES)):
         kind = "missing"
     elif any(part in low for part in _BUSY):
         kind = "busy"

@@ -5,6 +5,7 @@ which data flows: its shard, the parameters it gathered, its own gradients, its 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from . import model as models
@@ -262,8 +263,9 @@ def train(
             after_backward(number)
         whole = {name: step.whole[name] for name in probe.again}
         context.check_all("value", probe.again, whole, step=number, turn=2, tolerance=same, owners=owners)
-        context.check("local", "loss", loss, step.local_loss, step=number, turn=3, tolerance=rounding)
-        context.check_all("local", probe.gradients, step.local, step=number, turn=3, tolerance=rounding)
+        place: dict[str, Any] = {"step": number, "turn": 3, "tolerance": rounding}
+        context.check("local", "loss", loss, step.local_loss, **place)
+        context.check_all("local", probe.gradients, step.local, hints=_of_others(context, step, number), **place)
         total = loss.detach().clone()
         context.mark(f"step {number}: mean of the losses, all_reduce float32[]")
         dist.all_reduce(total)
@@ -288,6 +290,25 @@ def train(
     probe.end()
 
 
+def _of_others(context: Context, step: ShardedStep, number: int) -> dict[str, Callable[[], dict[str, Any]]]:
+    """What the rows of other ranks give, made where something differs."""
+    others = (rank for rank in range(context.world) if rank != context.rank)
+    return {f"what rank {rank}'s share gives": partial(_share_of, context, step, number, rank) for rank in others}
+
+
+def _share_of(context: Context, step: ShardedStep, number: int, rank: int) -> dict[str, Any]:
+    """The own gradients of any rank."""
+    if step.share_of:
+        return step.share_of(rank)
+    tokens, targets = context.batches(number + 1)[number]
+    dtype = next(iter(step.local.values())).dtype
+    rows = context.share(tokens, rank), context.share(targets, rank)
+    return context.cached(  # type: ignore[no-any-return]
+        ("own gradients", number, rank, dtype, id(step)),
+        lambda: local_gradients(context, step.before, *rows, dtype)[1],
+    )
+
+
 def _whose(context: Context, step: ShardedStep, number: int, layout: Layout) -> None:
     """Find the one rank whose share explains how the mean of the gradients is wrong, and note it with the faults."""
     faults = [
@@ -300,12 +321,8 @@ def _whose(context: Context, step: ShardedStep, number: int, layout: Layout) -> 
     torch, got, wanted = context.torch, layout.gradients(), layout.part(step.grad)
     missed = {one["name"]: got[one["name"]].double().cpu() - wanted[one["name"]].double().cpu() for one in faults}
     error = torch.cat([one.flatten() for one in missed.values()])
-    tokens, targets = context.batches(number + 1)[number]
-    dtype = next(iter(step.local.values())).dtype
     for rank in range(context.world):
-        rows = context.share(tokens, rank), context.share(targets, rank)
-        own = step.share_of(rank) if step.share_of else local_gradients(context, step.before, *rows, dtype)[1]
-        parts = layout.part(own)
+        parts = layout.part(_share_of(context, step, number, rank))
         share = torch.cat([parts[name].flatten().double().cpu() for name in missed]) / context.world
         times = float((error * share).sum() / (share * share).sum().clamp(min=1e-30))
         if float((error - times * share).abs().max()) <= 0.02 * float(error.abs().max()):

@@ -94,3 +94,20 @@ def test_a_rank_that_waits_for_a_lock_is_told_with_the_file() -> None:
     assert found.named == (1,)
     assert found.layer == "configuration"
     assert "waited for the lock of /root/.cache/db.lock, which another process holds" in found.message
+
+
+def _waiting(rank: int, seq: int) -> RankRecord:
+    one = records.entered(rank, "mean", "all_reduce float32[]")
+    one.note["seq"] = seq
+    one.stack = 'Current thread:\n  File "/v/torch/autograd/graph.py", line 979 in _engine_run_backward\n'
+    return one
+
+
+def test_whose_connection_closed_while_all_wait_accuses_nobody() -> None:
+    lost = RankRecord(1, result={"state": "crashed", "kind": "victim", "message": "Connection closed by peer"})
+    lost.note.update(mark="mean", call="all_reduce float32[]", seq=7)
+    found = judge(ModeRecord("ddp", 1.0, (_waiting(0, 7), lost)))
+    assert (found.state, found.named, found.layer) == ("crashed", (), "collectives"), found.message
+    assert "it is not clear at which end" in found.message
+    behind = judge(ModeRecord("ddp", 1.0, (_waiting(0, 6), lost)))  # one has not come to the exchange of the others
+    assert behind.named == (0,)

@@ -57,7 +57,7 @@ FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     ("not-averaged", "all", "post-local-sgd", (0, 1, 2, 3), "the parameters after step 0"),
     ("no-autocast", 1, "ddp-autocast", (1,), "autocast did nothing"),
     ("scale-lost", 3, "ddp-grad-scaler", (3,), "own part of step 0"),
-    ("loss-summed", 1, "ddp-powersgd", (1,), "loss of this rank's rows"),
+    ("loss-summed", 1, "ddp-powersgd", (1,), "own part of step 0, embedding.weight: "),
     ("loss-summed", 2, "post-local-sgd", (2,), "own part of step 0"),
     ("gradient-bit", 1, "ddp-powersgd", (1,), "the gradients of step 0"),
     (loss_forgotten, 1, "ddp-powersgd", (1,), "what compression lost"),

@@ -103,3 +103,15 @@ def test_no_mixture_of_words_breaks_the_verdict() -> None:
             if name not in ("rank", "event", "state"):
                 word[name] = chance.choice(JUNK)
         _shown(_rank(word, {name: chance.choice([value, *JUNK]) for name, value in NOTE.items()}))
+
+
+def test_what_a_second_look_saw_on_another_node_is_kept_and_nothing_else() -> None:
+    told = {**RIGHT, "facts": {"work": False, "exchanges": ["all_reduce"], "computing": [1], "gpu": "x"}}
+    told["faults"] = [{**FAULT, "whole": True, "every": True, "reduced": True, "summed": "yes"}]
+    sent = messages.event(told, 1, 1)
+    assert sent is not None
+    assert sent["facts"] == {"computing": [1], "work": False, "exchanges": ["all_reduce"]}
+    assert sent["faults"] == [{**FAULT, "whole": True, "every": True, "reduced": True}]
+    half = messages.event({**RIGHT, "facts": {"work": "no", "exchanges": []}}, 1, 1)
+    assert half is not None and half["facts"] == {}
+    assert messages.mode({"mode": "again"}) == "again"

@@ -219,3 +219,38 @@ def test_a_key_that_a_killed_run_left_gets_into_no_commit() -> None:
     """Git keeps no mode but that of programs, so a key of mode 0600 would be everybody's."""
     rules = (Path(__file__).parents[4] / ".gitignore").read_text().splitlines()
     assert any(fnmatch(path.name, rule) for path in secret._paths("1.0") for rule in rules)
+
+
+_ENDED_TWICE = """
+import os, pathlib, signal, sys, time
+from rocdoctor.train.smoke.nodes import pair_run, run, secret
+signal.signal(signal.SIGTERM, {"run": run, "pair_run": pair_run}[sys.argv[1]]._terminate)
+unlink = pathlib.Path.unlink
+def again(self, *more, **options):
+    unlink(self, *more, **options)
+    os.kill(os.getpid(), signal.SIGTERM)
+with secret.left_for_others("7.0", "k" * 32):
+    print(*sorted(map(str, pathlib.Path().resolve().parent.glob("*/.rocdoctor-smoke-7.0"))), flush=True)
+    pathlib.Path.unlink = again
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("module", ["run", "pair_run"])
+def test_the_key_is_taken_away_although_the_job_is_ended_twice(tmp_path: Path, module: str) -> None:
+    """scancel signals every process of a step, also the one that hands the signal on."""
+    for name in ("work", "home"):
+        (tmp_path / name).mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", _ENDED_TWICE, module],
+        cwd=tmp_path / "work",
+        env={**os.environ, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path(__file__).parents[4])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 143, done.stderr
+    assert len(done.stdout.split()) == 2, "the key was laid in both folders"
+    assert not [*tmp_path.glob("*/.rocdoctor-smoke*")]

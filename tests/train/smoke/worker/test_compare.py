@@ -255,3 +255,60 @@ def test_a_rank_tells_at_once_that_its_own_part_is_wrong() -> None:
     found = ModeComparisons(torch, told=lambda *words: told.append(words))
     found.expect("local", "places", False, "are others", layer="framework")
     assert told == [("local", "places: are others", "framework")]
+
+
+def _steps_of(change: Any) -> ModeComparisons:
+    """Two steps of three tensors; ``change(step, before, right)`` is the step that was made in their second."""
+    found = ModeComparisons(torch)
+    generator = torch.Generator().manual_seed(5)
+
+    def draw(scale: float) -> dict[str, Any]:
+        return {name: scale * torch.randn(9, 7, generator=generator, dtype=torch.float64) for name in "abc"}
+
+    held = draw(1.0)
+    last = dict.fromkeys(held, torch.zeros(9, 7))
+    for step in range(2):
+        moves = draw(0.01)
+        right = {name: one + moves[name] for name, one in held.items()}
+        made = {
+            name: right[name] + (change(last[name], one, moves[name]) if step else 0.0) for name, one in held.items()
+        }
+        found.check_all("param", made, right, step=step, layer="device", moved_from=held)
+        held, last = right, moves
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "layer", "words"),
+    [
+        (lambda last, held, move: 0.003 * held, "framework", "the same share of the parameters"),  # a decay
+        (lambda last, held, move: 0.5 * last, "framework", "the same share of the step before"),  # a momentum
+        (lambda last, held, move: 3.0 * move.roll(1, 0), "framework", "no tensor made the right step"),
+        (lambda last, held, move: torch.where(held > 1, 0.003 * held, 0.0), "device", ""),  # some values alone
+        (lambda last, held, move: 0.3 * move * (torch.arange(7) == 3), "device", ""),  # one lane
+    ],
+)
+def test_what_all_steps_miss_alike_is_a_setting(change: Any, layer: str, words: str) -> None:
+    faults = _steps_of(change).faults
+    assert {fault["layer"] for fault in faults} == {layer}, faults[0]
+    assert all(words in fault["words"] for fault in faults)
+
+
+def test_every_tensor_wrong_as_a_whole_is_told_from_one_of_them() -> None:
+    for names, spoilt, every in (("abc", "abc", True), ("abc", "ab", None), ("abcd", "abc", None)):
+        found = ModeComparisons(torch)
+        wanted = {name: torch.full((4, 4), 1.0) for name in names}
+        got = {name: one + (1.0 + torch.rand(4, 4)) * (name in spoilt) for name, one in wanted.items()}
+        found.check_all("grad", got, wanted)
+        assert {fault.get("every") for fault in found.faults} == {every}
+
+
+def test_what_is_accumulated_as_another_tensor_was_no_arithmetic() -> None:
+    half, other, one = torch.tensor([0.5, 1.0, 1.5]), torch.tensor([7.0, -3.0, 1.0]), torch.tensor([1.0, 2.0, 3.5])
+    for got, layer in ((half, "framework"), (other, "framework"), (one, None)):
+        found = ModeComparisons(torch)
+        right = {"b": torch.ones(2)}
+        wanted = {"a": torch.tensor([1.0, 2.0, 3.0]), **right}
+        found.check_all("local", {"a": got, **right}, wanted, whole_layer="framework")
+        found.check_all("local", wanted, wanted)  # another look at the same names takes nothing back
+        assert found.faults[0].get("layer") == layer

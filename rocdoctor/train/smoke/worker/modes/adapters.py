@@ -103,7 +103,8 @@ def train(context: Context, quantised: bool) -> None:
 
     def seen(step: int, _: Any) -> None:
         moved = [name for name, one in model.named_parameters() if one.grad is not None and not one.requires_grad]
-        context.expect("grad", (moved or ["frozen"])[0], not moved, "is frozen and has a gradient", step=step)
+        name, words = (moved or ["frozen"])[0], "is frozen and has a gradient"
+        context.expect("grad", name, not moved, words, step=step, layer="framework")
 
     fsdp2.run(context, model=model, steps=steps, seen=seen)
     held = dict(model.named_buffers())

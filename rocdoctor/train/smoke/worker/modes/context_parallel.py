@@ -6,9 +6,11 @@ above rounding are faults of the exchange.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from .. import plain
+from ..compare import BACKWARD_TURN
 from ..context import Context
 from ..exchange import all_to_all, ring_shift
 from ..mode import Mode
@@ -64,10 +66,11 @@ def part(context: Context, tensor: Any, rank: int | None = None) -> Any:
     return tensor.chunk(context.world, 2)[context.rank if rank is None else rank]
 
 
-def compare(context: Context, output: Any, leaves: list[Any], step: int) -> None:
+def compare(context: Context, output: Any, leaves: list[Any], step: int, own: Collection[str] = ()) -> None:
+    """``own``: what this rank has computed with what came right, so that no exchange lies between."""
     wanted, gradients = _whole(context)
     context.check(
-        "value",
+        "local" if "output" in own else "value",
         "output of this rank's part of the sequence",
         output,
         part(context, wanted),
@@ -75,8 +78,15 @@ def compare(context: Context, output: Any, leaves: list[Any], step: int) -> None
         step=step,
     )
     for name, leaf, whole in zip(("query", "key", "value"), leaves, gradients):
+        stage = "local" if name in own else "grad"
         context.check(
-            "grad", f"gradient of this rank's {name}", leaf.grad, part(context, whole), tolerance=_LIMIT, step=step
+            stage,
+            f"gradient of this rank's {name}",
+            leaf.grad,
+            part(context, whole),
+            tolerance=_LIMIT,
+            step=step,
+            turn=BACKWARD_TURN,
         )
 
 
@@ -107,7 +117,7 @@ def ring(context: Context) -> None:
     # The last part has travelled through all ranks: each must take part in its backward way too.
     context.mark("backward")
     (output * part(context, gradient)).sum().add(travelling.sum() * 0).backward()
-    compare(context, output, leaves, context.world)
+    compare(context, output, leaves, context.world, ("output", "query"))
 
 
 def ulysses(context: Context) -> None:
@@ -138,8 +148,11 @@ def ulysses(context: Context) -> None:
             tolerance=0.0,
             step=step,
         )
+    attended = attend(torch, 0, *moved)[0]
+    heads = _whole(context)[0].chunk(world, 1)[context.rank]
+    context.check("local", "output of this rank's heads", attended, heads, tolerance=_LIMIT, step=len(leaves))
     context.mark("exchange of the output")
-    output = to_sequence(attend(torch, 0, *moved)[0])
+    output = to_sequence(attended)
     context.mark("backward")
     output.backward(part(context, gradient).contiguous())
     compare(context, output, leaves, len(leaves))

@@ -84,7 +84,8 @@ def train(
                 share.backward() if backward is None else backward(share)
             loss += share.detach()
             if not last:
-                context.check_all("local", models.gradients(model), own, step=step, tolerance=alone)
+                added: dict[str, Any] = {"step": step, "tolerance": alone, "whole_layer": "framework"}
+                context.check_all("local", models.gradients(model), own, **added)
         of_others = {
             f"what rank {rank}'s share of the batch gives": partial(
                 _gradients_of, context, kind, steps[-1] + 1, step, rank

@@ -102,7 +102,8 @@ def post_local_sgd(context: Context) -> None:
         context.check_all("grad", models.gradients(model), wanted_grads, step=step)
         context.mark(f"step {step}: step and average")
         optimizer.step()
-        context.check_all("param", models.parameters(model), wanted_after, step=step)
+        alone = "" if step % 2 == 0 else "device"  # not averaged
+        context.check_all("param", models.parameters(model), wanted_after, step=step, layer=alone)
     for handle in handles:
         handle.remove()
 
@@ -151,6 +152,7 @@ def zero1(context: Context) -> None:
         "the optimizer's state",
         held <= whole / context.world + largest,
         f"holds {held} of {whole} elements on this rank: it is not split over {context.world}",
+        layer="framework",
     )
 
 
@@ -218,7 +220,8 @@ def autocast(context: Context) -> None:
         context.check_all("grad", models.gradients(model), step.grad, step=number, tolerance=limit, hints=alone)
         optimizer.step()
         stepped = None if same else _AUTOCAST["before"]
-        context.check_all("param", models.parameters(model), step.after, step=number, tolerance=stepped, layer="device")
+        place: dict[str, Any] = {"step": number, "layer": "device", "moved_from": step.before}
+        context.check_all("param", models.parameters(model), step.after, tolerance=stepped, **place)
         with torch.no_grad():  # the last bit of a parameter now and then decides how it is rounded to bf16
             for name, one in model.named_parameters():
                 one.copy_(step.after[models.plain_name(name)])
@@ -301,7 +304,8 @@ def grad_scaler(context: Context) -> None:
         )
         scaler.step(optimizer)
         scaler.update()
-        context.check_all("param", models.parameters(model), wanted.after[step], step=step, layer="device")
+        moved: dict[str, Any] = {"layer": "device", "moved_from": wanted.before[step]}
+        context.check_all("param", models.parameters(model), wanted.after[step], step=step, **moved)
     for handle in handles:
         handle.remove()
     before = copy.deepcopy(models.parameters(model))

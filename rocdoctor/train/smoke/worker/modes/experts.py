@@ -120,8 +120,13 @@ def experts(context: Context) -> None:
     )
     context.mark("results travel back")
     back = exchange(results, take, give)
+    flat = routed[mine].flatten()
+    placed = flat.argsort(stable=True)
+    answered = answers[flat[placed], placed // _TOP + rank * _TOKENS]
+    owners = flat[placed, None] // _EXPERTS_A_RANK
+    context.check("value", "results that came back", back, answered, tolerance=_LIMIT, step=2, owners=owners)
     output = torch.zeros_like(tokens).index_add(0, rows, back * shares.flatten()[order][:, None])
-    context.check("value", "output of this rank's tokens", output, wanted[mine], tolerance=_LIMIT, step=2)
+    context.check("local", "output of this rank's tokens", output, wanted[mine], tolerance=_LIMIT, step=2, turn=1)
     context.mark("backward")
     output.backward(weights.gradient[mine])
     own = slice(rank * _EXPERTS_A_RANK, (rank + 1) * _EXPERTS_A_RANK)

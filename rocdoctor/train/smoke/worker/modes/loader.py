@@ -50,7 +50,9 @@ def loader(context: Context) -> None:
         name = f"order of epoch {epoch}"
         context.check("input", name, seen, wanted, tolerance=0.0, step=epoch, layer="framework")
         orders.append(seen)
-    context.expect("input", "the order of the samples", orders[0] != orders[1], "is the same in both epochs", step=1)
+    other = orders[0] != orders[1]
+    words = "is the same in both epochs"
+    context.expect("input", "the order of the samples", other, words, step=1, layer="framework")
     own = torch.zeros(_SAMPLES, device=context.device)
     own[torch.tensor(orders[0], device=context.device)] = 1.0
     context.mark("every sample once")

@@ -155,7 +155,9 @@ def _steps(context: Context, name: str, optimizer: Any, held: list[Any], formula
             context.check("local", where, one, wanted[number], tolerance=_LIMIT, scale=1.0, step=step)
             for part, right in states[number].items():
                 got = optimizer.state[one].get(part)
-                context.expect("local", f"{part} of {where}", got is not None, "is missing", step=step)
+                context.expect(
+                    "local", f"{part} of {where}", got is not None, "is missing", step=step, layer="framework"
+                )
                 if got is not None:
                     context.check("local", f"{part} of {where}", got, right, tolerance=_LIMIT, step=step)
 

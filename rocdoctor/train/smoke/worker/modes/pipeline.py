@@ -273,10 +273,9 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
         context.mark(f"step {step}: {micro} micro-batches through {stages} stages")
         losses = pipe.step(tokens, targets)
         pipe.check(flow[step], losses, slice(0, context.sizes.batch), step)
-        # What came in and what went back was right: it was added up or scaled wrongly.
-        context.check_all(
-            "grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns, layer="framework"
-        )
+        # What came in and what went back was right: where no value is, it was added up or scaled wrongly.
+        place: dict[str, Any] = {"step": step, "turns": turns, "layer": "device", "whole_layer": "framework"}
+        context.check_all("grad", held(shards.gradient_parts), mine(wanted.grads[step]), **place)
         optimizer.step()
         moved = held(shards.parameter_parts)
         before, after = mine(wanted.before[step]), mine(wanted.after[step])

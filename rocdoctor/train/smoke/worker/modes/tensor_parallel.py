@@ -125,7 +125,7 @@ def check_gradients(
     got, wanted, own, shares = {}, {}, {}, {}
     for name, one in model.named_parameters():
         if one.grad is None:
-            context.expect("grad", name, False, "has no gradient", step=step, turn=turns[name])
+            context.expect("grad", name, False, "has no gradient", step=step, turn=turns[name], layer="framework")
             continue
         if not shards.is_sharded(one.grad):
             got[name], wanted[name] = one.grad, part(full[name], name, context.world, context.rank)
@@ -233,9 +233,9 @@ def train(context: Context, sequence: bool) -> None:
         context.mark(f"step {step}: optimizer")
         optimizer.step()
         after = parts(wanted.after[step], world, rank)
-        context.check_all(
-            "param", shards.parameter_parts(model), after, step=step, layer=dict.fromkeys(whole, "device")
-        )
+        held, moved_from = shards.parameter_parts(model), parts(wanted.before[step], world, rank)
+        computed = dict.fromkeys(whole, "device")
+        context.check_all("param", held, after, step=step, layer=computed, moved_from=moved_from)
     taps.remove()
 
 
