@@ -93,7 +93,7 @@ BETTER = {
     r"\bThe machine is in order\b": "Nothing is wrong with the machine",
     r"(?<![-=/])\b(?P<twice>the|a|an|of|or|is|to|and|it|for|with|be|are|from)\s+(?P=twice)\s": "the word once",
     r"\b[Ii]f it stays\b": "if it persists, if it is still ...",
-    r", since (?:it|they|this|no|all|what|some|many|the|that) (?!update|upgrade|kernel|release)": "because",
+    r"(?<=, )\bsince (?:it|they|this|no|all|what|some|many|the|that) (?!update|upgrade|kernel|release)": "because",
     r"\bthan it counts with\b|\bcounts with (?:more|fewer|another)\b": "expects",
     r"\bin the midst of\b": "in the middle of",
     r"\b(?:process|tasks|core)(?:es|s)? a (?:GPU|node|rank|task|core)\b|\bone task a node\b": "per GPU, per node",
@@ -107,7 +107,9 @@ BETTER = {
     r"\bbelongs? to root alone\b|\bseen by root alone\b": "only to root",
     r"\bwithout the kernel of uname\b": "does not list it for the kernel",
 }
-_ANY = re.compile("|".join(BETTER))
+# Each begins at a word, so that other places need no look.
+_ANY = re.compile(rf"\b(?=\w)(?:{'|'.join(BETTER)})")
+_AT_A_WORD = re.compile(r"(?:\(\?<[!=](?:[^()\\\[]|\\.|\[[^]]*\])*\))?\\b[\w(\[]")
 # Their text is matched against reports, not shown.
 _PATTERNS = frozenset(
     (
@@ -234,6 +236,22 @@ def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
 )
 def test_each_recurring_stumble_is_found(said: str) -> None:
     assert _ANY.search(said)
+def _alternatives(pattern: str) -> list[str]:
+    """The parts of an expression between bars that stand in no brackets."""
+    parts, depth = [""], 0
+    for piece in re.findall(r"\\.|\[(?:\\.|[^]\\])*\]|.", pattern):
+        depth += {"(": 1, ")": -1}.get(piece, 0)
+        if piece == "|" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return parts
+
+
+def test_each_expression_begins_at_a_word() -> None:
+    assert _alternatives(r"a|(?:b|c)[|)]\|d|e") == ["a", r"(?:b|c)[|)]\|d", "e"]
+    assert not _AT_A_WORD.match("a word") and not _AT_A_WORD.match(r"(?<!x)y") and not _AT_A_WORD.match(r"\b, no")
+    assert [part for one in BETTER for part in _alternatives(one) if not _AT_A_WORD.match(part)] == []
 
 
 def test_words_that_native_readers_stumble_over_are_not_used() -> None:
