@@ -140,6 +140,7 @@ class _Counted(ShownCells):
             self.count += len(update.render_segments(_CONSOLE).encode())
 
 
+@pytest.mark.usefixtures("every_frame")
 def test_an_arrow_key_sends_little(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = _Counted()
     monkeypatch.setattr("textual.app.App._display", lambda self, screen, update: counted.display(screen, update))

@@ -264,7 +264,7 @@ def test_files_that_exist_are_written_over_only_after_a_yes(tmp_path: Path) -> N
             app.screen.query_one(Input).value = str(tmp_path)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, Confirm))
-            assert "train.sh" in shown(app)
+            assert f"{tmp_path}/train.sh" in "".join(shown(app).replace("│", "").split())
             await pilot.press(answer)
             await until(pilot, lambda: app.screen is page)
             if answer == "y":
