@@ -58,6 +58,11 @@ def pytest_xdist_auto_num_workers() -> int:
     return max(1, min(len(cores) + (len(cores) + 1) // 2, psutil.virtual_memory().available // _WORKER_BYTES))
 
 
+def pytest_collectstart() -> None:
+    """Probes turn byte code off where they are imported: three workers would rewrite half of the tests at each run."""
+    sys.dont_write_bytecode = False
+
+
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: nobody looks at it again for garbage, and for younger garbage less often."""
     gc.collect()
@@ -73,6 +78,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def _hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    sys.dont_write_bytecode = False  # whatever the last module that was collected, or the test before, did
     monkeypatch.setenv("COLUMNS", "100")  # the same lines in every terminal, and in none
     # Whoever runs the tests may have tried plans here; root's lie in its home whatever the variable says.
     monkeypatch.setenv("XDG_STATE_HOME", "/nonexistent/state")
