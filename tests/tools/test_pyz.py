@@ -28,6 +28,22 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def small(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `--version` loads of it, for tests of where it is unpacked: it has two thousand files."""
+    folder = tmp_path_factory.mktemp("small")
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "TMPDIR": "/nowhere"}
+    words = [*_BARE, "-X", "importtime", str(archive), "--version"]
+    told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stderr
+    loaded = {line.rpartition("|")[2].strip().replace(".", "/") for line in told.splitlines()}
+    path = folder / "rocdoctor.pyz"
+    with zipfile.ZipFile(archive) as whole, zipfile.ZipFile(path, "w") as part:
+        for name in whole.namelist():
+            if name == "__main__.py" or name.removesuffix(".py").removesuffix("/__init__") in loaded:
+                part.writestr(name, whole.read(name))
+    return path
+
+
 def _run(archive: Path, cache: Path, *words: str, folder: str = "/nowhere") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "TMPDIR": folder}
     return subprocess.run([*_BARE, str(archive), *words], env=environment, capture_output=True, text=True, timeout=100)
@@ -57,7 +73,7 @@ def test_everything_that_is_required_can_be_imported_from_it(archive: Path) -> N
 
 
 @pytest.mark.parametrize("way", ["others write", "no folder", "a file", "another's"])
-def test_where_no_safe_place_is_a_folder_of_this_run_is_used_and_goes(archive: Path, tmp_path: Path, way: str) -> None:
+def test_where_no_safe_place_is_a_folder_of_this_run_is_used_and_goes(small: Path, tmp_path: Path, way: str) -> None:
     cache, temporary = tmp_path / "cache", tmp_path / "temporary"
     temporary.mkdir()
     if way == "others write":
@@ -72,18 +88,18 @@ def test_where_no_safe_place_is_a_folder_of_this_run_is_used_and_goes(archive: P
         os.chown(cache, 65534, 65534)
     else:
         cache = tmp_path / "none" / "cache"
-    result = _run(archive, cache, "--version", folder=str(temporary))
+    result = _run(small, cache, "--version", folder=str(temporary))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("rocdoctor ")
     assert not cache.is_dir() or not os.listdir(cache)
     assert until(lambda: not os.listdir(temporary))  # removed when the last of the run has ended
 
 
-def test_a_root_without_devices_has_room_too(archive: Path, tmp_path: Path) -> None:
+def test_a_root_without_devices_has_room_too(small: Path, tmp_path: Path) -> None:
     """A bare root may have nothing in /dev."""
     program = (
-        f"import os, runpy, sys; os.devnull = '/nowhere'; sys.argv = [{str(archive)!r}, '--version']; "
-        f"runpy.run_path({str(archive)!r}, run_name='__main__')"
+        f"import os, runpy, sys; os.devnull = '/nowhere'; sys.argv = [{str(small)!r}, '--version']; "
+        f"runpy.run_path({str(small)!r}, run_name='__main__')"
     )
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "none" / "none"), "TMPDIR": str(tmp_path)}
     done = subprocess.run([*_BARE, "-c", program], env=environment, capture_output=True, text=True)
@@ -111,18 +127,18 @@ def test_a_folder_for_temporary_files_of_another_is_not_used(archive: Path, tmp_
         assert done.stdout.strip() == os.path.realpath(expected), folder
 
 
-def test_what_another_put_there_is_not_run(archive: Path, tmp_path: Path) -> None:
+def test_what_another_put_there_is_not_run(small: Path, tmp_path: Path) -> None:
     if os.geteuid():
         pytest.skip("only root can give a folder away")
     cache = tmp_path / "cache"
     cache.mkdir(mode=0o700)
     (tmp_path / "temporary").mkdir()
-    assert _run(archive, cache, "--version").returncode == 0
+    assert _run(small, cache, "--version").returncode == 0
     (unpacked,) = (cache / "rocdoctor").iterdir()
     (unpacked / "rocdoctor" / "__main__.py").write_text("def main(): print('planted')")
-    assert "planted" in _run(archive, cache, "--version").stdout  # our own folder, so whoever wrote there is us
+    assert "planted" in _run(small, cache, "--version").stdout  # our own folder, so whoever wrote there is us
     os.chown(unpacked, 65534, 65534)
-    assert "planted" not in _run(archive, cache, "--version", folder=str(tmp_path / "temporary")).stdout
+    assert "planted" not in _run(small, cache, "--version", folder=str(tmp_path / "temporary")).stdout
 
 
 @pytest.mark.parametrize(
@@ -151,7 +167,7 @@ def test_a_file_and_a_link_are_no_folders(tmp_path: Path) -> None:
     assert [start._trusted(str(tmp_path / name)) for name in ("file", "link", "gone")] == [False] * 3
 
 
-def test_nothing_that_judges_stays_from_the_archive(archive: Path, tmp_path: Path) -> None:
+def test_nothing_that_judges_stays_from_the_archive(small: Path, tmp_path: Path) -> None:
     """Tables are found beside the modules."""
     program = (
         "import runpy, sys; sys.argv[1:] = ['--version']\n"
@@ -161,7 +177,7 @@ def test_nothing_that_judges_stays_from_the_archive(archive: Path, tmp_path: Pat
         "print(*{'.pyz' in one for one in found})"
     )
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "TMPDIR": "/nowhere"}
-    words = [*_BARE, "-c", f"import sys; sys.argv = [{str(archive)!r}]; sys.path.insert(0, ''); {program}"]
+    words = [*_BARE, "-c", f"import sys; sys.argv = [{str(small)!r}]; sys.path.insert(0, ''); {program}"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True)
     assert done.stdout.split()[-1:] == ["False"], done.stdout + done.stderr
 
