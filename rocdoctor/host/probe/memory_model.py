@@ -220,7 +220,8 @@ class Chunked(torch.autograd.Function):
         tokens, hidden = x.shape
         parts = -(-weight.shape[0] // hidden)
         size = 1 << max(0, (-(-tokens // parts) - 1).bit_length())
-        grad_x, grad_weight = torch.zeros_like(x), torch.zeros_like(weight)
+        grad_x = torch.zeros_like(x)
+        grad_weight = torch.zeros_like(weight) if ctx.needs_input_grad[1] else None  # none of a frozen head
         loss = torch.zeros(tokens, dtype=torch.float32, device=x.device)
         for start in range(0, tokens, size):
             part = x[start : start + size]
@@ -230,9 +231,10 @@ class Chunked(torch.autograd.Function):
             else:
                 loss[start : start + size] = logits[:, 0].float()
             grad_x[start : start + size] = logits @ weight
-            product = torch.mm(logits.t(), part)
-            grad_weight += product.float() if grad_weight.dtype != torch.float32 else product
-            del product
+            if grad_weight is not None:
+                product = torch.mm(logits.t(), part)
+                grad_weight += product.float() if grad_weight.dtype != torch.float32 else product
+                del product
             del logits
         ctx.save_for_backward(grad_x, grad_weight)
         return loss.sum()
@@ -240,7 +242,7 @@ class Chunked(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
         grad_x, grad_weight = ctx.saved_tensors
-        return grad_x.mul_(grads[0]), grad_weight.mul_(grads[0]), None, None
+        return grad_x.mul_(grads[0]), None if grad_weight is None else grad_weight.mul_(grads[0]), None, None
 
 
 def _over_logits(logits: torch.Tensor, labels: torch.Tensor, tokens: int) -> torch.Tensor:
