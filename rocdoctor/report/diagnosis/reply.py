@@ -189,7 +189,7 @@ def _send(steps: Sequence[NextStep], named: bool, is_open: bool) -> Iterator[Blo
             (
                 "Or, with rocdoctor installed, " if rest else "",
                 Code(step.command),
-                f": {step.why[:1].lower()}{step.why[1:]}.",
+                f": {step.why}.",
             )
         )
     if named:
