@@ -18,20 +18,23 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import wheel_abi
+from rocdoctor.insight.texts.own_trouble import trouble
 from rocdoctor.insight.texts.pasted import said, shown, when_said
 from rocdoctor.judging.check import Confidence, Fix, Outcome, Severity, check, finding
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.lazy_re import regex
 
+_LOADING = regex(r"(?i)\b(?:imports?|imported|importing|loads?|loaded|pip|refuses?|not a supported wheel)\b")
 _BROKEN = ("undefined-symbol-said", "extension-for-other-torch", "cxx-abi-differs")
 
 
 @check(when_said("extension-wheel-named"), cause="python-package-mismatch")
 def extension_wheel_message(machine: Machine) -> Outcome:
-    broken = said(machine, *_BROKEN)
     wheel = said(machine, "extension-wheel-named")[0]
     differing = _differing(machine, wheel)
+    broken = said(machine, *_BROKEN) or (trouble(machine, _LOADING, "packages-refused") if differing else ())
     if not broken or (not differing and value_or(machine.torch.version, None)):
         return None
     package, torch = str(wheel.values["package"]), value_or(machine.torch.version, None)
@@ -56,7 +59,7 @@ def extension_wheel_message(machine: Machine) -> Outcome:
             "safe",
         ),
         confidence=confidence,
-        explains=("missing-shared-library", "package-mismatch-message", "abi-mismatch-message"),
+        explains=("missing-shared-library", "package-mismatch-message", "abi-mismatch-message", "like-known-reports"),
     )
 
 

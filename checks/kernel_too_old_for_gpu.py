@@ -25,7 +25,14 @@ from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.lazy_re import regex
 
 # Of pasted text: no program finds a GPU to compute on. A driver of AMD's package would be another matter.
-_NOT_FOUND = ("prose-only-cpu-agent", "prose-no-kfd", "kfd-not-there", "amdgpu-not-loaded", "no-hip-device")
+_NOT_FOUND = (
+    "prose-only-cpu-agent",
+    "prose-no-kfd",
+    "kfd-not-there",
+    "amdgpu-not-loaded",
+    "no-hip-device",
+    "said-no-dri-nodes",
+)
 _AMDS_PACKAGE = ("dkms-build-failed", "dkms-building-for", "amdgpu-dkms-does-not-compile")
 _BACKPORTS = regex(r"\.(?:el|fc|amzn|azl|cm)\d|-default\b|uek")
 

@@ -15,11 +15,16 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import installed, needs_torch
+from rocdoctor.insight.texts.own_trouble import trouble
+from rocdoctor.insight.texts.pasted import shown
 from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import torch_release
 from rocdoctor.model.evidence import Known, known
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.lazy_re import regex
+
+_INSTALLING = regex(r"(?i)\bpip\b|\bwheels?\b|\b(?:version|distribution) (?:is )?(?:not )?found\b")
 
 
 @check(needs_torch(whole_machine), cause="python-package-mismatch")
@@ -46,4 +51,7 @@ def torch_python_window(machine: Machine) -> Outcome:
     )
     if isinstance(imported, Known):
         return warning(message, evidence=[*evidence, cite(imported)], fix=fix, confidence="likely")
+    refused = trouble(machine, _INSTALLING, "packages-refused")
+    if refused:
+        return warning(message, evidence=[*evidence, *shown(refused)[:1]], fix=fix, confidence="likely")
     return info(message, evidence=evidence, fix=fix)

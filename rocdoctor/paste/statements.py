@@ -68,7 +68,8 @@ _PAIR = regex(
 )
 _HEADING = regex(r"\s{0,3}(?:#{1,6}\s{1,3}|\*\*)([A-Za-z][A-Za-z/ ]{1,32}?)(?: version)?:?\*{0,2}\s*\Z", re.IGNORECASE)
 _KERNEL_WORD = regex(
-    r"\b(?:kernel(?: version| release| package)?|Linux)[ :=v]{1,3}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})"
+    r"\b(?:kernel(?: version| release| package)?(?: (?:went|moved|update|upgrade|(?:was )?(?:updated|upgraded)) to)?"
+    r"|Linux)[ :=v]{1,3}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})"
     r"?(?:-[\w.+~-]{0,60}[\w+~])?)(?![\w.]{0,100}\.so)",
     re.IGNORECASE,
 )

@@ -8,6 +8,7 @@ from rocdoctor.insight.software.torch_stack import wheel_abi
 from rocdoctor.model.facts import TorchBuild
 from tests.kit import judge, k, states
 from tests.message_kit import finding_of, pasted
+from tests.text_kit import diagnosed
 
 CHECK = "extension-wheel-message"
 WHEEL = "pip install flash_attn-2.5.5+cu118torch2.2cxx11abi{}-cp38-cp38-linux_x86_64.whl"
@@ -69,3 +70,42 @@ def test_the_abi_of_the_wheels_of_torch(version: str, abi: str) -> None:
 
 def test_not_applicable_without_a_wheel() -> None:
     assert states(judge(CHECK, pasted("all is well"))) == ["not-applicable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "pip install flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl with torch "
+            "2.7.0+cu128: import fails.\n",
+            True,
+        ),
+        (
+            "mamba_ssm-2.2.4+cu12torch2.4cxx11abiFALSE-cp310-cp310-linux_x86_64.whl beside torch 2.6.0. "
+            "The import crashes.\n",
+            True,
+        ),
+        (
+            "flash_attn-2.7.4+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl, Python 3.11: pip refuses it.\n",
+            True,
+        ),
+        # it fits; another failure; it is over
+        (
+            "flash_attn-2.7.4+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl with torch 2.6.0 and Python 3.12: "
+            "import fails.\n",
+            False,
+        ),
+        (
+            "flash_attn-2.7.4+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl with torch 2.7.0. Loading my data "
+            "fails with KeyError: 'x'\n",
+            False,
+        ),
+        (
+            "flash_attn-2.7.4+cu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl with torch 2.7.0: import fails. "
+            "I took the other wheel, now it works.\n",
+            False,
+        ),
+    ],
+)
+def test_an_import_that_fails_in_words(text: str, found: bool) -> None:
+    assert (CHECK in {one.check for one in diagnosed(text).causes}) is found

@@ -65,6 +65,13 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(kernel=Kernel(release=k("6.8.0"))))) == ["not-applicable"]
 
 
+def test_a_text_in_which_the_driver_makes_no_nodes() -> None:
+    gpu = amd_gpu(gfx="gfx1200", driver=NOT_ASKED, kfd_node=NOT_ASKED)
+    text = messages("Kernel 6.5 and RX 9060 XT, amdgpu does not create /dev/dri.")
+    assert severities(judge(NAME, with_kernel(gpu, "6.5.0-35-generic", messages=text))) == ["error"]
+    assert severities(judge(NAME, with_kernel(gpu, "6.12.5-amd64", messages=text))) == []
+
+
 def test_a_text_in_which_no_program_finds_the_gpu() -> None:
     gpu = amd_gpu(gfx="gfx1200", driver=NOT_ASKED, kfd_node=NOT_ASKED)
     text = messages("RX 9060 XT: rocminfo lists only the CPU agent.")

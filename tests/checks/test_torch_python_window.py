@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from rocdoctor.model.facts import TorchBuild
 from tests.kit import judge, k, machine, severities, states
+from tests.text_kit import diagnosed
 
 NAME = "torch-python-window"
 
@@ -31,3 +34,18 @@ def test_unknown_and_not_applicable() -> None:
     nightly = TorchBuild(python=k("3.8.10"), version=k("2.10.0a0+git1234567"))
     assert states(judge(NAME, machine(torch=nightly))) == ["not-applicable"]
     assert states(judge(NAME, machine(torch=TorchBuild(version=k(None))))) == ["not-applicable"]
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("Python 3.14 and pip install torch==2.4.0: nothing is found for it.\n", "warning"),
+        ("Python 3.13 and torch 2.3.0: pip install finds no version.\n", "warning"),
+        ("Python 3.14 and torch 2.4.0: my script fails with KeyError: 'x'\n", None),
+        ("Python 3.12 and pip install torch==2.4.0: nothing is found for it.\n", None),
+        ("Python 3.14 and torch 2.4.0: pip found nothing. I took Python 3.12, now it works.\n", None),
+    ],
+)
+def test_a_text_in_which_pip_finds_nothing(text: str, severity: str | None) -> None:
+    found = [one.severity for one in diagnosed(text).causes if one.check == NAME]
+    assert found == ([severity] if severity else [])

@@ -320,6 +320,11 @@ def test_a_switch_set_for_one_run_to_see_more_is_not_left_on(text: str, expected
     assert variables(text) == expected
 
 
+def test_a_kernel_that_a_sentence_says_was_updated() -> None:
+    for text in ("Since the kernel went to 6.8 X does not start.", "After the kernel was updated to 6.8 it fails."):
+        assert value_or(read(text).kernel.release, None) == "6.8", text
+
+
 def test_a_kernel_at_the_end_of_a_sentence_has_no_full_stop() -> None:
     machine = read("My RX 9060 XT is in Ubuntu 22.04 with kernel 6.5.0-35-generic.")
     assert value_or(machine.kernel.release, None) == "6.5.0-35-generic"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocdoctor.insight.texts.pasted import said
 from rocdoctor.knowledge.lookup import profiles_by_name
 from rocdoctor.model.evidence import value_or
-from rocdoctor.model.facts import Machine
+from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
 
 _GIB = 1 << 30
+_NAMED_SIZE = regex(r"(?i)\b(\d{1,3}) ?Gi?B\b")
 _USUAL_BITS = 16  # what a text means that names no number format
 # Of a line only the first model and format is a value; what else it names makes the arithmetic unclear.
 _SIZES = regex(r"[-_ :](\d{1,3}(?:\.\d{1,2})?)[bB](?!\w)")
@@ -39,10 +41,9 @@ def weights_too_large(machine: Machine, total_gib: float | None) -> TooLarge | N
 
     ``total_gib`` is the GPU's memory as the message tells it; else the smallest of the GPUs that are named.
     """
-    room = total_gib or _smallest(machine)
-    models, formats = said(machine, "model-size-named"), said(machine, "precision-named")
-    sizes = {size for one in models for size in _SIZES.findall(one.text)}
-    widths = {bits for one in formats for bits, words in _FORMATS if words.search(one.text)}
+    room = total_gib or smallest_gpu(machine)
+    models = said(machine, "model-size-named")
+    sizes, widths = _sizes_of(models), named_widths(machine)
     if room is None or len(sizes) != 1 or len(widths) > 1:
         return None
     billions, model = sizes.pop(), models[0].values["model"]
@@ -54,11 +55,29 @@ def weights_too_large(machine: Machine, total_gib: float | None) -> TooLarge | N
     return TooLarge(str(model), str(billions), str(name), weights, float(billions) * 1e9 / 2 / _GIB, room)
 
 
-def _smallest(machine: Machine) -> float | None:
+def named_sizes(machine: Machine) -> set[str]:
+    """The sizes of all models that the text names, in billions of parameters."""
+    alone = {str(one.values["billions"]) for one in said(machine, "sized-model-named")}
+    return _sizes_of(said(machine, "model-size-named")) | alone
+
+
+def _sizes_of(models: Sequence[Message]) -> set[str]:
+    return {size for one in models for size in _SIZES.findall(one.text)}
+
+
+def named_widths(machine: Machine) -> set[int]:
+    """The widths of all number formats that the text names, in bits."""
+    formats = said(machine, "precision-named")
+    return {bits for one in formats for bits, words in _FORMATS if words.search(one.text)}
+
+
+def smallest_gpu(machine: Machine) -> float | None:
     """The memory of the smallest GPU that is named, in GiB, from the evidence or else from its profile."""
     sizes = []
     for gpu in machine.gpus:
         shown = value_or(gpu.vram_bytes, None)
+        if shown is None and (named := _NAMED_SIZE.search(value_or(gpu.name, ""))):
+            shown = int(named[1]) * _GIB
         profiles = () if shown is not None else profiles_by_name(value_or(gpu.name, ""))
         figures = {value for one in profiles if one.vram_gib is not None for value in one.vram_gib.values}
         if shown is None and len(figures) != 1:
