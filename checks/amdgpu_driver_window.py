@@ -16,6 +16,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.insight.texts.own_trouble import is_over_or_asked, trouble
 from rocdoctor.insight.texts.pasted import said, shown
 from rocdoctor.insight.texts.symptoms import crashes
 from rocdoctor.judging.check import (
@@ -34,8 +35,12 @@ from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import driver_package, driver_supports, driver_window
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, known, value_or
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Selected, Subjects
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.subject import MACHINE
 
 _IMAGE = "rocm-of-image"
+_IN_IT = regex(r"(?i)\b(?:container|image|docker|podman|in it|inside|gpus?|rocminfo|torch|hip)\b")
 _FAILED = ("xla-query-failed", "runtime-init-failed", "no-hip-device", "hip-launch-failure", "torch-sees-no-gpu")
 
 
@@ -44,7 +49,13 @@ def _driver(machine: Machine) -> Fact[str]:
     return told if isinstance(told, Known) else machine.kernel.module_versions.get("amdgpu", told)
 
 
-@check(machine_with_amd, cause="driver-library-mismatch")
+def amd_or_its_image(machine: Machine) -> Subjects[None]:
+    """The machine, when it has an AMD GPU, or a text names AMD's driver beside an image with ROCm."""
+    named = said(machine, _IMAGE) and isinstance(_driver(machine), Known)
+    return [Selected(MACHINE, None)] if named else machine_with_amd(machine)
+
+
+@check(amd_or_its_image, cause="driver-library-mismatch")
 def amdgpu_driver_window(machine: Machine) -> Outcome:
     driver = _driver(machine)
     if isinstance(driver, Unknown) and driver.reason == "absent":
@@ -86,9 +97,9 @@ def amdgpu_driver_window(machine: Machine) -> Outcome:
 def _image(machine: Machine, driver: Fact[str], package: str) -> Finding | None:
     """A container brings a ROCm of its own, and the driver is the host's."""
     named = said(machine, _IMAGE)
-    failed = (*crashes(machine), *said(machine, *_FAILED))
+    failed = (*crashes(machine), *said(machine, *_FAILED), *trouble(machine, _IN_IT))
     late = [one for one in named if driver_supports(package, str(one.values.get("release", ""))) is False]
-    if not late or len(late) < len(named) or not failed:
+    if not late or len(late) < len(named) or not failed or is_over_or_asked(machine):
         return None
     release = str(late[0].values["release"])
     window = driver_window(release)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocdoctor.insight.software.torch_stack import local_part, preliminary, reinstall, satisfies, works
-from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
+from rocdoctor.insight.texts.own_trouble import names_several, trouble, when_trouble_is_told
 from rocdoctor.insight.texts.pasted import all_values, said, shown
 from rocdoctor.judging.check import Finding, Outcome, check, cite, not_applicable, warning
 from rocdoctor.knowledge.software.combinations import torch_of
@@ -36,6 +36,8 @@ _LOADING = regex(
 
 @check(when_trouble_is_told(_LOADING), cause="python-package-mismatch")
 def companion_of_other_torch(machine: Machine) -> Outcome:
+    if names_several(machine, "torch"):
+        return not_applicable("the text names several versions")
     version = value_or(machine.torch.version, None)
     if version is None or preliminary(version):
         return not_applicable("no release of torch is known")

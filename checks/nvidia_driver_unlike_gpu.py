@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import is_driven
-from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
+from rocdoctor.insight.texts.own_trouble import names_several, trouble, when_trouble_is_told
 from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown
 from rocdoctor.judging.check import Evidence, Fix, Outcome, check, cite, not_applicable, warning
 from rocdoctor.knowledge.software.combinations import branch_for
@@ -29,6 +29,8 @@ _DRIVER = regex(r"(?i)\b(?:driver|module|nvidia-smi|X|Xorg|display|desktop)\b|\b
 
 @check(when_trouble_is_told(_DRIVER, *_GONE), cause="gpu-not-supported")
 def nvidia_driver_unlike_gpu(machine: Machine) -> Outcome:
+    if names_several(machine, "nvidia"):
+        return not_applicable("the text names several versions")
     told = machine.drivers.get("nvidia", {}).get("version")
     branches = said(machine, "nvidia-branch-named")
     driver = told.value if isinstance(told, Known) else first_value(branches, "branch")

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import is_driven
-from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
+from rocdoctor.insight.texts.own_trouble import names_several, trouble, when_trouble_is_told
 from rocdoctor.insight.texts.pasted import said, shown
 from rocdoctor.judging.check import Fix, Outcome, check, cite, not_applicable, warning
 from rocdoctor.knowledge.load import numbers
@@ -35,6 +35,8 @@ _BACKPORTS = regex(r"\.(?:el|amzn|azl|cm)\d|-default\b|uek")
 
 @check(when_trouble_is_told(_DRIVER, _GONE), cause="dkms-kernel-mismatch")
 def nvidia_driver_unlike_kernel(machine: Machine) -> Outcome:
+    if names_several(machine, "kernel", "nvidia"):
+        return not_applicable("the text names several versions")
     driver = machine.drivers.get("nvidia", {}).get("version")
     if not isinstance(driver, Known):
         return not_applicable("the version of the NVIDIA driver is not known")

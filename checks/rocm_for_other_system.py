@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
+from rocdoctor.insight.texts.own_trouble import names_several, trouble, when_trouble_is_told
 from rocdoctor.insight.texts.pasted import all_values, in_container, said, shown
 from rocdoctor.judging.check import Fix, Outcome, check, cite, not_applicable, warning
 from rocdoctor.knowledge.software.combinations import rocm_lists_system
@@ -25,6 +25,7 @@ from rocdoctor.model.lazy_re import regex
 _INSTALLING = regex(
     r"(?i)\b(?:install\w*|packages?|dependenc\w+|apt|dnf|yum|zypper|resolve|refuses?|repositor(?:y|ies)|libc6|upgrade)\b"
 )
+_BOX = regex(r"(?i)\b(?:containers?|docker|podman|distrobox|toolbox|image)\b")
 _UNMET = ("rocm-dependency-unmet", "packages-refused")
 
 
@@ -33,7 +34,8 @@ def rocm_for_other_system(machine: Machine) -> Outcome:
     named = {one.version.value for one in machine.rocm if isinstance(one.version, Known)}
     named |= set(all_values(said(machine, "amdgpu-install-named"), "release"))
     lines = {".".join(one.split(".")[:2]) for one in named}
-    if len(lines) != 1 or in_container(machine):
+    boxed = in_container(machine) or any(_BOX.search(one) for one in machine.told.sentences)
+    if len(lines) != 1 or boxed or names_several(machine, "rocm"):
         return not_applicable("not one release of ROCm is known on a system of its own")
     release = max(named, key=len)
     system, version = known(machine.os.id), known(machine.os.version_id)

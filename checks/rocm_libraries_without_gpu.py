@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import rocm_label, works
-from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
+from rocdoctor.insight.texts.own_trouble import names_several, trouble, when_trouble_is_told
 from rocdoctor.insight.texts.pasted import shown, training_gpus
 from rocdoctor.judging.check import Fix, Outcome, check, cite, not_applicable, warning
 from rocdoctor.knowledge.load import numbers
@@ -26,6 +26,8 @@ from rocdoctor.model.facts import Machine
 
 @check(when_trouble_is_told(), cause="kernel-lib-arch-unsupported")
 def rocm_libraries_without_gpu(machine: Machine) -> Outcome:
+    if names_several(machine, "rocm", "torch"):
+        return not_applicable("the text names several versions")
     label = rocm_label(machine.torch)
     facts = [one.version for one in machine.rocm if isinstance(one.version, Known)]
     release = label or (max((one.value for one in facts), key=numbers) if facts else None)

@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import backend, local_part, works
-from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
+from rocdoctor.insight.texts.own_trouble import names_several, trouble, when_trouble_is_told
 from rocdoctor.insight.texts.pasted import shown, training_gpus
 from rocdoctor.judging.check import Fix, Outcome, check, cite, not_applicable, warning
 from rocdoctor.knowledge.load import numbers
@@ -30,6 +30,8 @@ _LABEL = regex(r"cu(\d\d)(\d)\Z")
 
 @check(when_trouble_is_told(), cause="gpu-arch-not-built")
 def torch_cuda_unlike_gpu(machine: Machine) -> Outcome:
+    if names_several(machine, "torch"):
+        return not_applicable("the text names several versions")
     version = value_or(machine.torch.version, None)
     label = _LABEL.match(local_part(version or "").rstrip("."))
     gpus = [gpu for gpu in training_gpus(machine) if gpu.vendor in ("amd", "nvidia")]

@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import installed, needs_torch
-from rocdoctor.insight.texts.own_trouble import trouble
+from rocdoctor.insight.texts.own_trouble import names_several, trouble
 from rocdoctor.insight.texts.pasted import shown
 from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
@@ -52,6 +52,6 @@ def torch_python_window(machine: Machine) -> Outcome:
     if isinstance(imported, Known):
         return warning(message, evidence=[*evidence, cite(imported)], fix=fix, confidence="likely")
     refused = trouble(machine, _INSTALLING, "packages-refused")
-    if refused:
+    if refused and not names_several(machine, "python", "torch"):
         return warning(message, evidence=[*evidence, *shown(refused)[:1]], fix=fix, confidence="likely")
     return info(message, evidence=evidence, fix=fix)

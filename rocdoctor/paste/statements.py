@@ -85,7 +85,7 @@ _ROCM = regex(
 )
 _ROCM_ROOT = regex(r"(?<![\w.])(/opt/rocm-(\d{1,2}\.\d{1,2}\.\d{1,3}))(?=[/\s'\":,)]|\Z)")
 _DRIVER = regex(
-    r"\bdriver(?: version)?(?: is| was)?(?: now)?(?: (?:updated|upgraded|downgraded) to)"
+    r"\b(?:driver|nvidia(?:-dkms)?)(?: version)?(?: is| was)?(?: now)?(?: (?:updated|upgraded|downgraded) to)"
     r"?[ :=v]{1,4}(\d{3}\.\d{2,3}(?:\.\d{2})?)(?!\d|\.\d)",
     re.IGNORECASE,
 )
@@ -93,11 +93,17 @@ _AMDGPU = regex(
     r"\bamdgpu(?:[- ]dkms)?(?: driver)?(?: version)?[ :=/]{1,3}(?:v|1:)?([456]\.\d\d?\.\d\d?(?:\.\d\d){0,2})(?!\d)",
     re.IGNORECASE,
 )
+# Its package, by the release that it is of: 5.7, 6.4, 30.10.
+_AMDGPU_PACKAGE = regex(
+    r"\bamdgpu(?:-dkms(?: driver| package)?| driver)(?: version| release)?[ :=]{1,3}v?((?:5|6|30|31)\.\d{1,2})"
+    r"(?![.\d]\d|\d)",
+    re.IGNORECASE,
+)
 _AMDGPU_NUMBER = regex(r"[456]\.\d{1,2}\.\d{1,2}(?:\.\d{2}){0,2}\Z")
 _DRIVER_CUDA = regex(r"driver on your system is too old \(found version (\d{4,5})\)")
 _TORCH = regex(
     r"(?<![\w./=-])(?:py)?torch(?: version)?(?:\s{0,3}[:=]{1,2}\s{0,3}|\s{1,2}v?)(\d\.\d{1,2}(?:\.\d{1,2})"
-    r"?(?:(?:a|b|rc|\.dev)\d{1,10})?(?:\+[\w.]{1,40})?)(?![\w.]*\.whl)",
+    r"?(?:(?:a|b|rc|\.dev)\d{1,10})?(?:\+\w[\w.]{0,38}\w)?)(?![\w.]*\.whl)",
     re.IGNORECASE,
 )
 _TORCH_SHOWN = regex(r"(?:torch\.__version__\)?|torch\.version\.__version__)")
@@ -241,6 +247,7 @@ def _of_line(clean: Clean, at: int, line: str, label: str, value: str, command: 
         ("rocm", _ROCM),
         ("driver", _DRIVER),
         ("amdgpu_driver", _AMDGPU),
+        ("amdgpu_driver", _AMDGPU_PACKAGE),
         ("torch", _TORCH),
         ("python", _PYTHON),
     ):

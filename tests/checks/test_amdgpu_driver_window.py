@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 from tests.message_kit import finding_of
+from tests.text_kit import diagnosed
 
 NAME = "amdgpu-driver-window"
 
@@ -67,3 +70,27 @@ def test_a_container_of_a_release_that_the_host_is_too_old_for() -> None:
     assert "5.16.9.22.20" in found.message
     for fits in (text.format("5.3"), text.format("6.0").replace("HIP_ERROR_InvalidValue", "OK")):
         assert finding_of(NAME, fits, amd_gpu(), drivers=host, rocm=rocm("5.2.3")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "Host has amdgpu-dkms 5.7, the container is rocm/pytorch:rocm7.0. The container crashes with the GPU.\n",
+            True,
+        ),
+        (
+            "Host has amdgpu-dkms 6.4, the container is rocm/pytorch:rocm7.0. The container crashes with the GPU.\n",
+            False,
+        ),
+        ("Host has amdgpu-dkms 5.7, the container is rocm/pytorch:rocm7.0: torch in it does not work.\n", True),
+        ("Host has amdgpu-dkms 5.7, the container is rocm/pytorch:rocm7.0. Everything runs, but slowly.\n", False),
+        (
+            "Host had amdgpu-dkms 5.7 and rocm/pytorch:rocm7.0 crashed in the container. I took 6.4, now it works.\n",
+            False,
+        ),
+        ("Will amdgpu-dkms 5.7 on the host do for a container of rocm/pytorch:rocm7.0?\n", False),
+    ],
+)
+def test_a_host_and_a_container_in_words_without_a_card(text: str, found: bool) -> None:
+    assert (NAME in {one.check for one in diagnosed(text).causes}) is found

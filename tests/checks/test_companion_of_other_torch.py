@@ -45,6 +45,7 @@ def test_a_release_for_another_torch(text: str, words: str) -> None:
         "One machine has torch 2.0.1 with torchvision 0.15.2, the other torch 2.4.0 with torchvision 0.19.0. "
         "On both the import of my module fails.\n",
         "# Changelog\n\n- torch 2.4.0: import torchvision 0.15.2 fails, use 0.19\n",
+        "Documentation: torchvision 0.20 does not load with torch 2.7. Use 0.22.\n",
     ],
 )
 def test_what_accuses_nobody(text: str) -> None:

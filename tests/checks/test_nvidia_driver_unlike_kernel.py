@@ -51,6 +51,12 @@ def test_a_driver_that_is_older_than_the_kernel(text: str, words: str) -> None:
         "I want a package of driver 470.256.02 that builds on kernel 6.14, please add one.\n",
         # a kernel with parts of newer ones
         "NVIDIA driver 340.108 with kernel 5.14.0-427.el9.x86_64: the module does not build.\n",
+        # two kernels or drivers are named: one that fits is here
+        "The maintainers say that driver 470.256.02 does not build on kernel 6.14. My machine has kernel 6.8 and "
+        "driver 470.256.02, and X does not start.\n",
+        "I compared kernel 6.14 with driver 470.256.02 and kernel 5.15 with driver 535.183.01. On the second one "
+        "nvidia-smi fails.\n",
+        "The forum says that the module does not build for 470.256.02 on kernel 6.14.\n",
     ],
 )
 def test_what_accuses_nobody(text: str) -> None:

@@ -45,6 +45,8 @@ def test_packages_of_a_release_that_does_not_list_the_system(text: str, words: s
         "In a docker container with Ubuntu 20.04 and ROCm 6.3 apt finds unmet dependencies.\n",
         "Ubuntu 20.04, I had ROCm 5.7 and tried ROCm 6.3: apt finds unmet dependencies.\n"
         "sudo apt install ./amdgpu-install_5.7.50700-1_all.deb\n",
+        "Ubuntu 24.10 with ROCm 6.2 in a rocm/pytorch container works, apt on the host fails to install steam.\n",
+        "If I installed ROCm 6.2 on Ubuntu 25.10, would apt fail with unmet dependencies?\n",
     ],
 )
 def test_what_accuses_nobody(text: str) -> None:

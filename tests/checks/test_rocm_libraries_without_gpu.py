@@ -45,6 +45,9 @@ def test_a_gpu_without_files(text: str, words: str) -> None:
         "The Radeon VII crashed with ROCm 7.0. I installed ROCm 6.3, now it works.\n",
         "# Release notes\n\n- ROCm 6.4: rocBLAS crashes on gfx906, which is no longer supported\n",
         "Radeon VII with ROCm 7.0.\n",
+        "Vega 64 in the old PC with ROCm 5.7, and the new PC has ROCm 7.1. On the new one PyTorch crashes.\n",
+        "MI60 with ROCm 7.1.0: my script fails with ModuleNotFoundError: No module named 'datasets'.\n",
+        "MI60 with ROCm 7.1.0: training is slow.\n",
     ],
 )
 def test_what_accuses_nobody(text: str) -> None:

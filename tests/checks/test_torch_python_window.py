@@ -43,6 +43,7 @@ def test_unknown_and_not_applicable() -> None:
         ("Python 3.13 and torch 2.3.0: pip install finds no version.\n", "warning"),
         ("Python 3.14 and torch 2.4.0: my script fails with KeyError: 'x'\n", None),
         ("Python 3.12 and pip install torch==2.4.0: nothing is found for it.\n", None),
+        ("pip refused torch 2.1.2 on Python 3.12, so I made an environment with Python 3.11.\n", None),
         ("Python 3.14 and torch 2.4.0: pip found nothing. I took Python 3.12, now it works.\n", None),
     ],
 )

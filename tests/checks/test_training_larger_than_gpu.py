@@ -53,6 +53,7 @@ def test_what_cannot_fit(text: str, words: str) -> None:
         "Full fine-tuning of Llama 3 8B with AdamW in bf16 on one RTX 4090 dies with ValueError: labels.\n",
         "How much memory does full fine-tuning of a 70B model with AdamW need? I have one RTX 4090.\n",
         "Full fine-tuning of Llama 3 8B with AdamW in bf16 on one RTX 4090 died. With a new recipe it works now.\n",
+        "Full fine-tuning of Llama 3 8B with AdamW in bf16 on 8x MI300X crashes in the first all-reduce.\n",
     ],
 )
 def test_what_accuses_nobody(text: str) -> None:
