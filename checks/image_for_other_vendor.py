@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from rocdoctor.insight.texts.commands import CONTAINERS, image_vendor, outermost, shown_command
 from rocdoctor.insight.texts.own_trouble import trouble, when_trouble_is_told
-from rocdoctor.insight.texts.pasted import gpu_words, said, shown, training_gpus
+from rocdoctor.insight.texts.pasted import gpu_words, shown, training_gpus
 from rocdoctor.judging.check import Evidence, Fix, Outcome, check, not_applicable, warning
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.lazy_re import regex
@@ -27,6 +27,7 @@ _NO_GPU = regex(
 )
 _SIGNS = ("no-gpu-for-program", "ngc-driver-not-detected", "torch-sees-no-gpu", "no-hip-device", "no-nvidia-driver")
 _IMAGE = regex(r"(?<![\w/.-])((?:nvcr\.io/[\w./-]{3,60}|rocm/[\w.-]{2,40}|nvidia/cuda)(?::[\w.-]{1,60})?)")
+_STARTED = regex(r"(?i)\b(?:I|we)\b[^.]{0,40}?\b(?:run|ran|start(?:ed)?|pull(?:ed)?|used?|launch(?:ed)?|took)\b")
 _WORDS = {"amd": "AMD", "nvidia": "NVIDIA"}
 _INSTEAD = {
     "amd": "Use an image with ROCm (rocm/pytorch, rocm/vllm) and pass in /dev/kfd and /dev/dri",
@@ -41,11 +42,8 @@ def image_for_other_vendor(machine: Machine) -> Outcome:
     named: list[tuple[str, tuple[Evidence, ...]]] = [
         (box.image, shown_command(box)) for box in outermost(machine, CONTAINERS) if box.image
     ]
-    named += [
-        (found[1], ())
-        for one in (*told, *said(machine, "ngc-driver-not-detected"))
-        for found in _IMAGE.finditer(one.text)
-    ]
+    spoken = (*(one.text for one in told), *(one for one in machine.told.sentences if _STARTED.search(one)))
+    named += [(found[1], ()) for text in spoken for found in _IMAGE.finditer(text)]
     vendors = {image_vendor(image) for image, _ in named}
     if len(here) != 1 or len(vendors) != 1 or vendors == {""}:
         return not_applicable("GPUs and images are not of one vendor each")

@@ -25,6 +25,7 @@ def said_of(text: str) -> list[str]:
             "detected. GPU functionality will not be available.\n",
             "is made for NVIDIA GPUs",
         ),
+        ("I pulled rocm/pytorch:rocm6.4_ubuntu24.04 for my RTX 4090. No GPU is found in it.\n", "is RTX 4090"),
         ("docker run --gpus all rocm/vllm:latest on my RTX 4090: vLLM finds no GPU.\n", "rocm/vllm:latest"),
     ],
 )
@@ -38,6 +39,8 @@ def test_an_image_for_the_other_vendor(text: str, words: str) -> None:
     [
         "My card is an RTX 4080. I started docker run -it nvcr.io/nvidia/pytorch:24.05-py3 and torch sees no GPU.\n",
         "My card is an RX 7900 XTX. I started docker run -it rocm/pytorch:latest bash and torch sees no GPU.\n",
+        "We publish rocm/pytorch images. My laptop with an RTX 4060 finds no GPU since the update.\n",
+        "My notebook with an RTX 4060 builds the rocm/pytorch image for the MI300X cluster. No GPU is found by CI.\n",
         "My card is an RTX 4080. I started docker run -it ubuntu:24.04 bash and torch sees no GPU.\n",
         "I have an RTX 4080 and an RX 7900 XTX. After docker run -it rocm/pytorch:latest torch sees no GPU.\n",
         "My card is an RTX 4080. docker run -it rocm/pytorch:latest works, but the loss becomes NaN.\n",
