@@ -9,8 +9,7 @@ Fix
   Shard over more GPUs, offload the optimizer, train an adapter (LoRA), or use an optimizer with smaller states.
 
 References
-  https://huggingface.co/docs/transformers/perf_train_gpu_one
-  https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
+  https://huggingface.co/docs/transformers/v5.14.0/model_memory_anatomy
 """
 
 from __future__ import annotations
