@@ -8,8 +8,8 @@ Why
   start or behave unpredictably.
 
 Fix
-  If everything works, there is nothing to do. Where something fails, go to what AMD lists first: on Ubuntu a newer
-  kernel is one package away. Ryzen AI Max: use a kernel that has the fixes.
+  If everything works, there is nothing to do. If something fails, first use a combination that AMD lists: on Ubuntu a
+  newer kernel is one package away. Ryzen AI Max: use a kernel that has the fixes.
 
 References
   https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html

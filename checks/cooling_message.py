@@ -28,7 +28,7 @@ def cooling_message(machine: Machine) -> Outcome:
     if not fans:
         tool = "rocm-smi" if vendors(machine) == {"amd"} else "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"
         return warning(
-            "A GPU is said to become too hot or to throttle.",
+            "The writer says that a GPU becomes too hot or throttles.",
             evidence=shown(hot),
             fix=Fix(
                 "Watch temperature, fan speed, power and clocks under load and compare them with the limits; "

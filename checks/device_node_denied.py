@@ -4,7 +4,7 @@ Why
   ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, usually `render`,
   and are closed to everyone else. A user who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
   HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
-  container the number of the group counts, not its name, and images give other numbers to the same names.
+  container the number of the group counts, not its name, and images use different numbers for the same names.
 
 Fix
   Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
