@@ -45,7 +45,7 @@ def combination_not_listed(machine: Machine, gpu: Gpu) -> Outcome:
     if not has_node(gpu):
         return not_applicable("the driver does not offer this GPU for compute")
     if not isinstance(machine.container.kind, Known):
-        raise unknown("whether this is a container is not known, and from inside one the host system cannot be seen")
+        raise unknown("it is not known whether this is a container, and from inside one the host system cannot be seen")
     found = combination(machine, gpu, _rocm(machine))
     if isinstance(found, Unknown):
         return not_applicable(found.why)

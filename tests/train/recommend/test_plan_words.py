@@ -97,7 +97,7 @@ def test_a_step_on_processors_is_told_by_what_it_computes() -> None:
     assert pytest.approx(97.1e12, rel=0.01) == 6 * 494e6 * 32768
     (told,) = (one for one in answer.plan.notes if "TFLOP" in one)
     assert told.startswith("A step takes 97.1 TFLOP of matrix products. ")
-    assert "1,000 steps 27 hours" in told
+    assert "1,000 steps take 27 hours" in told
     assert "32-bit weights" in next(one.reason for one in answer.plan.choices if one.key == "method")
 
 

@@ -67,7 +67,7 @@ def arguments(plan: Plan) -> Iterator[Argument]:
     reason = "8 unless set, whose logits were not estimated"
     yield "per_device_eval_batch_size", work.micro_batch, reason
     total = f"{work.micro_batch} x {work.microbatches} x {sizes.dp} ranks = {_sequences(plan.global_batch)} per step"
-    yield "gradient_accumulation_steps", work.microbatches, f"{plan.why('grad_accum') or 'passes a step'}; {total}"
+    yield "gradient_accumulation_steps", work.microbatches, f"{plan.why('grad_accum') or 'passes per step'}; {total}"
     half = work.precision if work.precision != "fp32" and not work.pure_bf16 else ""
     why = plan.why("precision")
     pure = "the weights themselves are 16-bit: no autocast" if work.pure_bf16 else why or "fp32 was estimated"
