@@ -160,7 +160,7 @@ def _without_rocblas(situation: Situation, want: RequiredTorch) -> str:
         return ""
     lacking = ", ".join(gfx for gfx in want.gfx if rocblas_lacks(label, gfx))
     return lacking and (
-        f"torch {version} holds code of its own for {lacking}, but rocBLAS in other wheels of {label} had no files "
+        f"torch {version} holds code of its own for {lacking}, but rocBLAS in wheels of {label} had no files "
         "for it. It is not known whether this one multiplies matrices: rocdoctor smoke shows it."
     )
 

@@ -398,4 +398,4 @@ def test_an_installed_wheel_whose_flavour_was_seen_without_rocblas_is_not_called
     vega = gpu("xtx", name="AMD Radeon VII", pci_id="1002:66af", gfx="gfx906")
     found = _torch(vega, build=torch(f"2.9.1+{label}", arch_list=("gfx900", "gfx906")), variables=variables)
     assert found.state == state and not found.actions
-    assert ("was seen without files" in found.why) == (state == "unknown")
+    assert ("had no files for it" in found.why) == (state == "unknown")
