@@ -115,7 +115,7 @@ BETTER = {
     r"(?:sequence length|method) not given|\bno batch size was asked\b": "you gave no ...",
     r"\b(?:speed|rate|memory) is in no table\b": "no table has ...",
     r"\b(?:is|are) taken (?:to join|for them)\b|\brate is taken\b|\bthat of \w+ is taken\b": "the plan uses, assumes",
-    r"\bwhether [\w .'-]{3,60} is not known[,;.]": "it is not known whether ...",
+    r"\b[Ww]hether [\w .'-]{3,60} is not known\b": "it is not known whether ...",
     r"\b(?:is|are) said to (?:become|share|be slow)": "the writer says",
     r"\bthat (?:is|was) an identity\b|\bids that are no identity\b": "identify somebody",
 }

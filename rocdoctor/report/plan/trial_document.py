@@ -154,12 +154,12 @@ def trust(one: Outcome) -> str:
     found = one.compared
     assert found is not None
     if found.whole:
-        words = f"all layers ran: {TRIED_WHOLE:.0%} are left for what differs from run to run"
+        words = f"all layers ran; {TRIED_WHOLE:.0%} allow for differences from run to run"
     else:
         layers = " and ".join(str(each.work.model.layers) for each in found.runs)
         words = (
             f"a straight line through {layers} layers, because all layers have the same shape; "
-            f"{TRIED_CUT:.0%} are left for what does not grow evenly, fragments above all"
+            f"{TRIED_CUT:.0%} allow for uneven growth, above all fragments"
         )
     if found.step_s is None:
         words += "; the deeper model took no longer, so the times say nothing"
@@ -169,7 +169,7 @@ def trust(one: Outcome) -> str:
         words += "; something else held memory on a GPU, so steps may have taken longer than necessary"
     if found.device == "cpu":
         words += "; a process on the CPU, whose kernels keep different tensors than a GPU's"
-    return f"{words}. Data, checkpoints and evaluation are not in it"
+    return f"{words}. It does not cover data, checkpoints and evaluation"
 
 
 def _lost(one: Outcome) -> Iterator[Block]:
