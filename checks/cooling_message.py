@@ -1,4 +1,4 @@
-"""A GPU becomes too hot: its fan was fixed by hand, or somebody says that it overheats.
+"""A GPU becomes too hot: its fan was set to a fixed speed, or somebody says that it overheats.
 
 Why
   `rocm-smi --setfan` switches off the card's own fan control: a bare number counts from 0 to 255, so 60 is a
@@ -42,7 +42,7 @@ def cooling_message(machine: Machine) -> Outcome:
     if percent >= 70 and not hot:
         return None
     return (error if hot else warning)(
-        f"The fan was fixed by hand at {level}{'%' if 'percent' in fans[-1].values else f' of 255 ({percent}%)'}: it "
+        f"The fan was set to a fixed speed of {level}{'%' if 'percent' in fans[-1].values else f' of 255 ({percent}%)'}: it "
         "no longer follows the temperature of the GPU.",
         evidence=shown((*fans, *hot)),
         fix=Fix(

@@ -7,7 +7,7 @@ Why
 
 Fix
   Restore the cooling: dust, fans, a cable in the airflow, the inlet temperature, the fan speed of the chassis
-  (passive server cards have no fan of their own), a fan that was fixed by hand. A lower power cap helps until then.
+  (passive server cards have no fan of their own), a fan that was set to a fixed speed. A lower power cap helps until then.
 
 References
   https://docs.kernel.org/gpu/amdgpu/thermal.html (temp*_crit, temp*_emergency)

@@ -37,7 +37,10 @@ def as_markdown(plan: SetupPlan, lines: Iterable[str] = ()) -> str:
         ("empty", "No step is known for ROCm on this machine."),
         ("risky", "Step 1 of 2, now: Remove old packages."),
         ("unknown", "Step 3 of 3, now: Install torch."),
-        ("impossible", "No source describes a way to training with PyTorch here: step 1 of 1, Compute driver for gfx803."),
+        (
+            "impossible",
+            "No source describes a way to training with PyTorch here: step 1 of 1, Compute driver for gfx803.",
+        ),
         ("optional", "Training with PyTorch needs nothing more."),
     ],
 )
