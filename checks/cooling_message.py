@@ -42,7 +42,8 @@ def cooling_message(machine: Machine) -> Outcome:
     if percent >= 70 and not hot:
         return None
     return (error if hot else warning)(
-        f"The fan was set to a fixed speed of {level}{'%' if 'percent' in fans[-1].values else f' of 255 ({percent}%)'}: it "
+        f"The fan was set to a fixed speed of "
+        f"{level}{'%' if 'percent' in fans[-1].values else f' of 255 ({percent}%)'}: it "
         "no longer follows the temperature of the GPU.",
         evidence=shown((*fans, *hot)),
         fix=Fix(

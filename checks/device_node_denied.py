@@ -119,7 +119,8 @@ def device_node_denied(machine: Machine) -> Outcome:
     group = _group(refused)
     return finding(
         severity,
-        f"This user is not allowed to open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group, len(refused))}.",
+        f"This user is not allowed to open {_paths(refused)}{place}, so ROCm and torch see no GPU: "
+        f"{_reason(group, len(refused))}.",
         evidence=tuple(evidence),
         fix=_container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
         cause="container-device-access" if inside else "",

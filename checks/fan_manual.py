@@ -39,7 +39,8 @@ def fan_manual(machine: Machine, gpu: Gpu) -> Outcome:
     hottest = nearest_to_limit(gpu)
     if hottest is not None and hottest.margin_c is not None and hottest.margin_c <= 0:
         return warning(
-            f"The fan is set to a fixed speed{speed} while the {hottest.sensor.label} temperature is {hottest.input_c:g} "
+            f"The fan is set to a fixed speed{speed} while the {hottest.sensor.label} temperature is "
+            f"{hottest.input_c:g} "
             "°C, at "
             "the critical limit of this card.",
             evidence=[*evidence, cite(hottest.sensor.input_c), cite(hottest.sensor.crit_c)],

@@ -133,7 +133,7 @@ def test_one_step_alone_has_all_that_is_known_of_it() -> None:
 def test_the_key_comes_before_the_restart_that_needs_it() -> None:
     key = replace(KEY, state="todo")
     plan = SetupPlan("pytorch", (DRIVER, key, RESTART))
-    assert "Do step 2 (Enrol the key that signs the module) before you restart" in headline(plan).more[0]
+    assert "Before you restart, do step 2 (Enrol the key that signs the module)" in headline(plan).more[0]
     assert "restart, then run" in headline(SetupPlan("pytorch", (DRIVER, replace(key, state="done"), RESTART))).more[0]
 
 
