@@ -117,6 +117,13 @@ BETTER = {
     r"\b(?:is|are) taken (?:to join|for them)\b|\brate is taken\b|\bthat of \w+ is taken\b": "the plan uses, assumes",
     r"\b[Ww]hether [\w .'-]{3,60} is not known\b": "it is not known whether ...",
     r"\b(?:is|are) said to (?:become|share|be slow)": "the writer says",
+    r"\bfan (?:was|is) fixed by hand\b": "set to a fixed speed",
+    r"\bcontext for (?:other kinds|open symptoms)\b": "it only supports other findings",
+    r"effect: '?Tells (?:the|how|its)\b|\ba launch[,.]": "gives ..., says how ...; per launch",
+    r"\bdata base\b": "database",
+    r"\bCompiles [\w ']{3,30} again\b": "recompiles",
+    r"\b[Ww]ith [01] (?:the|calls|kernels|GPUs|processes|NVIDIA)\b": "With 1, ...",
+    r"\bby the documents\b|\bAppears in documents\b": "according to the documentation",
     r"\bthat (?:is|was) an identity\b|\bids that are no identity\b": "identify somebody",
 }
 _ANY = re.compile("|".join(BETTER))
@@ -309,6 +316,14 @@ def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
         "whether this GPU has 8-bit types is not known, so it is left out",
         "A GPU is said to become too hot.",
         "loopback addresses, and ids that are no identity",
+        "The fan was fixed by hand at 60 of 255",
+        "A program was stopped: context for other kinds.",
+        "effect: Tells how many nodes the job has.",
+        "which saves a few microseconds a launch.",
+        "Moves the data base that ships with MIOpen.",
+        "Compiles kernels again at every start.",
+        "With 1 the host waits after every kernel launch",
+        "Selects GPUs for OpenCL and, by the documents, for HIP.",
     ],
 )
 def test_each_recurring_stumble_is_found(said: str) -> None:
