@@ -1,8 +1,8 @@
 """Ranks called different collectives, or one collective with different sizes or types.
 
 Why
-  Each collective must be called by all ranks of its group in the same order, with the same sizes and types. Where one
-  rank takes another branch (a condition on the rank, an uneven last batch, an unused layer), all ranks wait forever
+  Each collective must be called by all ranks of its group in the same order, with the same sizes and types. If one
+  rank takes a different branch (a condition on the rank, an uneven last batch, an unused layer), all ranks wait forever
   or get wrong numbers. This is a fault of the program: no cable and no driver can cause it.
 
 Fix
@@ -55,7 +55,7 @@ def collective_mismatch(machine: Machine, run: JobRun) -> Outcome:
         frames = [f"rank {rank} at {one.frames[rank]}" for rank in sorted(one.frames)[:3]]
         records = by_rank(run.records)
         return _finding(
-            f"Collective number {one.sequence}{of} is not the same call on all ranks, {_WORDS[one.what]} differ "
+            f"Collective number {one.sequence}{of} is not the same call on all ranks: {_WORDS[one.what]} differ "
             f"({said}).",
             [
                 quote(run.dump, f"rank {rank}: {one.values[rank]}", records[rank].line)
@@ -76,7 +76,7 @@ def collective_mismatch(machine: Machine, run: JobRun) -> Outcome:
         for what, (a, b) in (("operations", pair.operations), ("shapes", pair.shapes), ("data types", pair.dtypes)):
             if a and b and a != b:
                 return _finding(
-                    f"Rank {pair.ranks[0]} and rank {pair.ranks[1]} ran different collectives{number}, {what} differ "
+                    f"Rank {pair.ranks[0]} and rank {pair.ranks[1]} ran different collectives{number}: {what} differ "
                     f"({a} and {b}).",
                     lines(run, [one.line for one in run.mismatches]),
                     "",
@@ -111,7 +111,7 @@ def _in_timeouts(run: JobRun) -> Outcome:
                 continue
             said = "; ".join(f"{names(ranks)}: {value}" for value, ranks in _grouped(values)[:4])
             return _finding(
-                f"Collective number {number} is not the same call on all ranks that timed out, {what} differ ({said}).",
+                f"Collective number {number} is not the same call on all ranks that timed out: {what} differ ({said}).",
                 lines(run, [one.line for one in of.values()]),
                 "",
             )

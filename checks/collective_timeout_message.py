@@ -68,7 +68,10 @@ def collective_timeout_message(machine: Machine) -> Outcome:
     )
     text = f"Some rank did not take part in {what}, which timed out."
     if not messages and run.waits and not run.timeouts:
-        text = "A rank timed out waiting for another: that one did not take part, or the network loses what they send."
+        text = (
+            "A rank timed out waiting for another: the other rank did not take part, or the network loses what they "
+            "send."
+        )
     return info(
         f"{text}{known_waiting}{who}",
         evidence=evidence,

@@ -8,8 +8,8 @@ Why
   start or behave unpredictably.
 
 Fix
-  If everything works, there is nothing to do. Where something fails, go to what AMD lists first: on Ubuntu a newer
-  kernel is one package away. Ryzen AI Max: use a kernel that has the fixes.
+  If everything works, there is nothing to do. If something fails, first use a combination that AMD lists: on Ubuntu a
+  newer kernel is one package away. Ryzen AI Max: use a kernel that has the fixes.
 
 References
   https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
@@ -45,7 +45,7 @@ def combination_not_listed(machine: Machine, gpu: Gpu) -> Outcome:
     if not has_node(gpu):
         return not_applicable("the driver does not offer this GPU for compute")
     if not isinstance(machine.container.kind, Known):
-        raise unknown("whether this is a container is not known, and from inside one the host system cannot be seen")
+        raise unknown("it is not known whether this is a container, and from inside one the host system cannot be seen")
     found = combination(machine, gpu, _rocm(machine))
     if isinstance(found, Unknown):
         return not_applicable(found.why)

@@ -1,9 +1,10 @@
 """An LXC container's configuration gives the nodes of one AMD GPU to different groups.
 
 Why
-  A program of ROCm opens /dev/kfd and the render nodes; inside the container its user has to be in the groups that own
-  them there. Proxmox gives each node the group of its line (devN: /dev/kfd,gid=N). Where only one of the two kinds has
-  the number of the container's render group, Vulkan (render nodes alone) works and HIP does not, or nothing does.
+  A ROCm program opens /dev/kfd and the render nodes; inside the container its user has to be in the groups that own
+  them there. Proxmox gives each node the group of its line (devN: /dev/kfd,gid=N). If only one of the two kinds has
+  the number of the container's render group, Vulkan (which opens only render nodes) works and HIP does not, or neither
+  works.
 
 Fix
   Give /dev/kfd and every /dev/dri/renderD* the number of the render group inside the container (getent group render);

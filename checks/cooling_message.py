@@ -1,4 +1,4 @@
-"""A GPU becomes too hot: its fan was fixed by hand, or somebody says that it overheats.
+"""A GPU becomes too hot: its fan was set to a fixed speed, or somebody says that it overheats.
 
 Why
   `rocm-smi --setfan` switches off the card's own fan control: a bare number counts from 0 to 255, so 60 is a
@@ -28,7 +28,7 @@ def cooling_message(machine: Machine) -> Outcome:
     if not fans:
         tool = "rocm-smi" if vendors(machine) == {"amd"} else "nvidia-smi -q -d TEMPERATURE,PERFORMANCE"
         return warning(
-            "A GPU is said to become too hot or to throttle.",
+            "The writer says that a GPU becomes too hot or throttles.",
             evidence=shown(hot),
             fix=Fix(
                 "Watch temperature, fan speed, power and clocks under load and compare them with the limits; "
@@ -42,7 +42,8 @@ def cooling_message(machine: Machine) -> Outcome:
     if percent >= 70 and not hot:
         return None
     return (error if hot else warning)(
-        f"The fan was fixed by hand at {level}{'%' if 'percent' in fans[-1].values else f' of 255 ({percent}%)'}: it "
+        f"The fan was set to a fixed speed of "
+        f"{level}{'%' if 'percent' in fans[-1].values else f' of 255 ({percent}%)'}: it "
         "no longer follows the temperature of the GPU.",
         evidence=shown((*fans, *hot)),
         fix=Fix(

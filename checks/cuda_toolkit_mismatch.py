@@ -1,8 +1,8 @@
 """The installed CUDA toolkit is a different major version than the one torch was built with.
 
 Why
-  torch includes the CUDA libraries that it runs with; the toolkit (nvcc) is needed only to compile extensions. Then its
-  major version has to be the one of torch: torch's extension builder refuses otherwise. DeepSpeed compiles its
+  torch includes the CUDA libraries that it runs with; the toolkit (nvcc) is needed only to compile extensions. For
+  that, its major version has to match torch's: otherwise torch's extension builder refuses. DeepSpeed compiles its
   operators at run time, so there it matters even if you compile nothing yourself.
 
 Fix

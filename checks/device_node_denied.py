@@ -4,7 +4,7 @@ Why
   ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, usually `render`,
   and are closed to everyone else. A user who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
   HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
-  container the number of the group counts, not its name, and images give other numbers to the same names.
+  container the number of the group counts, not its name, and images use different numbers for the same names.
 
 Fix
   Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
@@ -119,7 +119,8 @@ def device_node_denied(machine: Machine) -> Outcome:
     group = _group(refused)
     return finding(
         severity,
-        f"This user is not allowed to open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
+        f"This user is not allowed to open {_paths(refused)}{place}, so ROCm and torch see no GPU: "
+        f"{_reason(group, len(refused))}.",
         evidence=tuple(evidence),
         fix=_container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
         cause="container-device-access" if inside else "",
@@ -141,14 +142,15 @@ def _owner(node: DeviceNode) -> str:
     return f"{mode} group {value_or(node.group, 'unknown')}".strip()
 
 
-def _reason(group: str | None) -> str:
+def _reason(group: str | None, nodes: int) -> str:
+    it = "it" if nodes == 1 else "them"
     if group is None:
-        return "the user is not in the group that owns it (usually the render group)"
+        return f"the user is not in the group that owns {it} (usually the render group)"
     if group in OVERFLOW:
-        return f"the render group that owns it is not mapped into the container (it shows as {group})"
+        return f"the render group that owns {it} is not mapped into the container (it shows as {group})"
     if group in ("root", "0"):
-        return "it belongs to root only, not to the render group"
-    return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns it"
+        return f"{'it belongs' if nodes == 1 else 'they belong'} to root only, not to the render group"
+    return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns {it}"
 
 
 def _group(nodes: Sequence[DeviceNode]) -> str | None:

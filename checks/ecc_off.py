@@ -2,7 +2,7 @@
 
 Why
   With ECC off, a bit that flips in GPU memory is neither corrected nor reported: it may show as a loss that jumps or as
-  a checkpoint that differs. Some sites turn it off on boards with GDDR memory to have a little more of it. A change of
+  a checkpoint that differs. Some sites turn it off on boards with GDDR memory to gain a little memory. A change of
   the mode waits for the next reset of the GPU, so usable memory changes then too.
 
 Fix

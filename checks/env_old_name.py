@@ -6,7 +6,7 @@ Why
   new name wins, and a value set under the old name has no effect.
 
 Fix
-  Set the new name alone, and remove the old one from the file that sets it.
+  Set only the new name, and remove the old one from the file that sets it.
 
 References
   https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html
@@ -82,7 +82,7 @@ def _both(new: Variable, old: Variable) -> Finding:
         f"{new.name} counts.",
         evidence=[_evidence(old), _evidence(new)],
         fix=Fix(
-            f"Set {new.name} alone, and remove {old.name} from {where_set(old)}",
+            f"Set only {new.name}, and remove {old.name} from {where_set(old)}",
             command=shell("unset {name:name}", name=old.name),
             unsets=(old.name,),
             safety="safe",

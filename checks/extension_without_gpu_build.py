@@ -1,4 +1,4 @@
-"""An extension (bitsandbytes, onnxruntime) was installed in a build that does not know this kind of GPU.
+"""An extension (bitsandbytes, onnxruntime) was installed in a build that does not support this kind of GPU.
 
 Why
   Extensions ship compiled libraries for certain backends and CUDA or ROCm versions. Where none fits they fall back to
@@ -6,7 +6,7 @@ Why
 
 Fix
   Install the build of the extension for this backend (a ROCm or CUDA wheel of the same version as torch), or build it
-  from source for it.
+  from source.
 
 References
   https://huggingface.co/docs/bitsandbytes/main/en/installation

@@ -1,4 +1,4 @@
-"""The fan of the GPU is fixed by hand and no longer follows the temperature.
+"""The GPU's fan is set to a fixed speed and no longer follows the temperature.
 
 Why
   After `rocm-smi --setfan` or a fan tool the driver leaves the speed where it is. A speed that suits an idle card
@@ -39,7 +39,8 @@ def fan_manual(machine: Machine, gpu: Gpu) -> Outcome:
     hottest = nearest_to_limit(gpu)
     if hottest is not None and hottest.margin_c is not None and hottest.margin_c <= 0:
         return warning(
-            f"The fan is fixed by hand{speed} while the {hottest.sensor.label} temperature is {hottest.input_c:g} "
+            f"The fan is set to a fixed speed{speed} while the {hottest.sensor.label} temperature is "
+            f"{hottest.input_c:g} "
             "°C, at "
             "the critical limit of this card.",
             evidence=[*evidence, cite(hottest.sensor.input_c), cite(hottest.sensor.crit_c)],
@@ -48,7 +49,7 @@ def fan_manual(machine: Machine, gpu: Gpu) -> Outcome:
             cause=_CAUSE,
         )
     return info(
-        f"The fan is fixed by hand{speed}, so it does not follow the temperature.",
+        f"The fan is set to a fixed speed{speed}, so it does not follow the temperature.",
         evidence=evidence,
         fix=_FIX,
     )

@@ -246,7 +246,7 @@ def _fix(machine: Machine, gpu: Gpu, gfx: str, variable: Variable) -> Fix:
     name = f"{NAME}_{gpu.kfd_node.value}" if several and isinstance(gpu.kfd_node, Known) else NAME
     return Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}. Only if torch has no code for {gfx}, "
-        f"its own group has a value to try: {name}={value}",
+        f"try the value of its own group: {name}={value}",
         command=shell("unset {name:name}", name=variable.name),
         unsets=(variable.name,),
         safety="safe",

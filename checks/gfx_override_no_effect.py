@@ -2,8 +2,8 @@
 
 Why
   The number is that of the KFD node, which counts the processors too: on a machine with one processor the first GPU is
-  node 1. With another number, or that of a processor, the variable is never looked at, and the GPU that it was meant
-  for runs without it.
+  node 1. With any other number, including that of a processor, the variable is never read, and the GPU that it was
+  meant for runs without it.
 
 Fix
   Look up the node numbers of the GPUs, then rename the variable, or remove it.

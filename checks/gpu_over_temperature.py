@@ -6,8 +6,8 @@ Why
   limit is 110 °C. A sensor less than 5 °C below its limit under load is worth knowing, but not a fault.
 
 Fix
-  Restore the cooling: dust, fans, a cable in the airflow, the inlet temperature, the fan speed of the chassis
-  (passive server cards have no fan of their own), a fan that was fixed by hand. A lower power cap helps until then.
+  Restore the cooling: dust, fans, a cable in the airflow, the inlet temperature, the fan speed of the chassis (passive
+  server cards have no fan of their own), a fan that was set to a fixed speed. A lower power cap helps until then.
 
 References
   https://docs.kernel.org/gpu/amdgpu/thermal.html (temp*_crit, temp*_emergency)

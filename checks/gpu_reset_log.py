@@ -78,7 +78,7 @@ def gpu_reset_log(machine: Machine) -> Outcome:
                 "If it comes back, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
             ),
         )
-    back = "; the GPUs came back, the jobs on them were lost" if ended else "; the jobs on them were lost"
+    back = "; the GPUs came back, but the jobs on them were lost" if ended else "; the jobs on them were lost"
     return warning(
         f"{words}{back}.",
         evidence=evidence,

@@ -63,7 +63,7 @@ def _judge(gpus: list[Gpu]) -> Finding | None:
         ],
         confidence="likely",
         about=About(subjects=tuple(gpu.subject for gpu in outside)),
-        fix=Fix("Power the machine off and on; on cards check the bridge; keep jobs inside one hive until then"),
+        fix=Fix("Power the machine off and on; on cards check the bridge; until then keep each job inside one hive"),
     )
 
 

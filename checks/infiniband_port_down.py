@@ -6,7 +6,7 @@ Why
   where the kernel log shows that the port was lost while the machine was running.
 
 Fix
-  INIT: start the subnet manager (opensm, or the one of the switch). DOWN: cable, transceiver, switch port.
+  INIT: start the subnet manager (opensm, or that of the switch). DOWN: check cable, transceiver and switch port.
 
 References
   https://docs.kernel.org/admin-guide/abi-stable.html (/sys/class/infiniband/.../state, link_downed, symbol_error)

@@ -1,9 +1,9 @@
-"""One interface name is given to all hosts, and the hosts call theirs differently.
+"""One interface name is given to all hosts, but their interfaces have different names.
 
 Why
-  NCCL_SOCKET_IFNAME and its like name interfaces, and mpirun -x, a job script or an image hands one value to every
-  node. Names such as enp4s0 come from the slot of the card, so like machines may have different names. A node without
-  that name finds no interface, and the job ends with an internal error or a time-out.
+  NCCL_SOCKET_IFNAME and similar variables name interfaces, and mpirun -x, a job script or an image gives every node the
+  same value. Names such as enp4s0 come from the slot of the card, so similar machines may have different names. A node
+  without that name finds no interface, and the job ends with an internal error or a time-out.
 
 Fix
   List all names with commas, name a prefix that fits them all, or leave the variable out; or set it on each host.
@@ -30,11 +30,11 @@ def interface_of_one_host_message(machine: Machine) -> Outcome:
             continue
         both = f"{one},{two}"
         return error(
-            f"{name}={value} is given to all hosts, and they call their interfaces differently ({one} and {two}): "
-            "one of them has none of that name.",
+            f"{name}={value} is given to all hosts, but their interfaces have different names ({one} and {two}), "
+            "so one of them has no interface of that name.",
             evidence=shown((asked, differ[0])),
             fix=Fix(
-                f"Name both ({name}={both}), set it on each host by itself, or leave it out",
+                f"Name both ({name}={both}), set the variable on each host separately, or leave it out",
                 shell("export {variable:name}={both:interfaces}", variable=name, both=both),
                 "safe",
                 verify="ip -br addr",

@@ -5,8 +5,9 @@ Why
   /dev/nvidia* for NVIDIA). A rank that has none open computes on the CPU, or has not reached its first GPU call.
 
 Fix
-  Ask in the job's own environment: torch.cuda.is_available() and torch.version.hip or torch.version.cuda. A visibility
-  variable that is empty, a CPU-only wheel or denied device nodes are the usual reasons; other findings name them.
+  In the job's own environment, print torch.cuda.is_available() and torch.version.hip or torch.version.cuda. A
+  visibility variable that is empty, a CPU-only wheel or denied device nodes are the usual reasons; other findings name
+  them.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html

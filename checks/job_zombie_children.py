@@ -46,7 +46,7 @@ def job_zombie_children(machine: Machine, job: Job) -> Outcome:
     source = job.processes.source.question if isinstance(job.processes, Known) else ""
     return finding(
         severity,
-        f"{len(shown)} {kind}{noun} of this job ended{_how(shown)} and nobody noticed: "
+        f"{len(shown)} {kind}{noun} of this job ended{_how(shown)}, and no process has noticed: "
         f"{'its' if len(shown) == 1 else 'their'} parent still runs.",
         evidence=[quote(source, f"{one.pid} ({one.name}) {one.state}", one.line) for one in shown[:4]],
         confidence="certain" if badly else "possible",

@@ -137,12 +137,12 @@ def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
             effective="reboot",
             verify="rocminfo",
         )
-        message = f"The compute driver (KFD) of this kernel does not know GPUs of {name}: not supported here."
+        message = f"The compute driver (KFD) of this kernel does not support {name} GPUs."
         return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
     if not name:  # kernels to 5.4 name no chip, and skip new ones that they do not know in the same words
         fix = Fix(
-            "Look the GPU up in the list of the ROCm release: for a listed one install a newer kernel or AMD's "
-            "packaged driver (amdgpu-dkms), for an older one use another GPU",
+            "Look the GPU up in the list of the ROCm release: if it is listed, install a newer kernel or AMD's "
+            "packaged driver (amdgpu-dkms); if it is older, use another GPU",
             safety="reboots",
             effective="reboot",
             verify="rocminfo",

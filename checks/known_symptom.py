@@ -1,7 +1,7 @@
-"""A symptom that several causes have, and the text does not say which.
+"""Several causes have this symptom, and the text does not say which one applies.
 
 Why
-  Many reports say what somebody sees (no GPU, a crash, a library that does not load) and little of the machine. This
+  Many reports say what somebody sees (no GPU, a crash, a library that does not load) and little about the machine. This
   leaves two or three possible causes. rocdoctor reports this only if it found
   nothing more certain.
 

@@ -3,7 +3,7 @@
 Why
   InfiniBand and RoCE adapters can only use memory that is locked. If the limit is a few kilobytes or megabytes,
   UCX, NCCL and RCCL fail to register their buffers: "ibv_create_cq ... Cannot allocate memory", "ibv_reg_mr failed",
-  or they fall back to slow sockets. One machine alone does not need it.
+  or they fall back to slow sockets. A job on one machine does not need it.
 
 Fix
   Raise the limit for the process that starts the job: /etc/security/limits.d for logins, LimitMEMLOCK=infinity for

@@ -1,9 +1,9 @@
 """Memory could not be locked for RDMA: the locked-memory limit is too small.
 
 Why
-  InfiniBand and RoCE register the memory they use, which locks it. The default limit of locked memory (64 KiB to 8 MiB)
-  ends that with "Cannot allocate memory" although the machine has plenty. The limit of the process that starts the job
-  counts: a daemon such as slurmd, a service, or the container engine.
+  InfiniBand and RoCE register the memory they use, which locks it. With the default limit of locked memory (64 KiB to 8
+  MiB) that fails with "Cannot allocate memory" although the machine has plenty. The limit of the process that starts
+  the job counts: a daemon such as slurmd, a service, or the container engine.
 
 Fix
   Raise it: memlock unlimited in /etc/security/limits.conf, LimitMEMLOCK=infinity in the unit of the daemon, or

@@ -1,9 +1,9 @@
 """A GPU is in MIG mode: it is split into instances, and no program can use all of it.
 
 Why
-  With Multi-Instance GPU a CUDA process sees one instance, with part of the memory and processors, and nothing of the
+  With Multi-Instance GPU a CUDA process sees one instance, with part of the memory and processors, and none of the
   other instances; GPUs in this mode do not exchange data over NVLink. That is good for many small jobs and wrong for
-  training on whole GPUs. A GPU in MIG mode on which no instance has been created offers CUDA no device at all.
+  training on whole GPUs. If a GPU in MIG mode has no instances, CUDA finds no device on it.
 
 Fix
   If whole GPUs are wanted: stop all programs on the GPU, then `sudo nvidia-smi -i N -mig 0` (older boards also need a

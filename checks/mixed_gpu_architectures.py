@@ -2,8 +2,8 @@
 
 Why
   One job over different GPUs runs at the pace of the slowest, fills the smallest memory, and needs a build that has
-  code for each of them. Nothing is wrong with such a machine; a job is best given GPUs of one kind. A global setting
-  such as HSA_OVERRIDE_GFX_VERSION fits one of them at most.
+  code for each of them. Nothing is wrong with such a machine, but give each job GPUs of one kind. A global setting
+  such as HSA_OVERRIDE_GFX_VERSION suits one of them at most.
 
 Fix
   Select GPUs of one kind per job: `HIP_VISIBLE_DEVICES` or `ROCR_VISIBLE_DEVICES` for AMD, `CUDA_VISIBLE_DEVICES` for
@@ -77,8 +77,8 @@ def mixed_gpu_architectures(machine: Machine) -> Outcome:
 def _suspected(text: str, evidence: list[Evidence], about: About) -> Finding:
     """Programs crash: HIP loads code for every card that it offers, and libraries take files of the neighbour."""
     return warning(
-        f"{text} Programs crash here: HIP wants code for every card that it offers, and libraries have been seen to "
-        "load the file for the other card.",
+        f"{text} Programs crash here: HIP needs code for every card that it offers, and some libraries have loaded "
+        "the file for the wrong card.",
         evidence=evidence,
         fix=Fix(
             "Give each process cards of one kind: HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES with their numbers, "

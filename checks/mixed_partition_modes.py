@@ -7,8 +7,8 @@ Why
   shift as well.
 
 Fix
-  Set one mode on all of them with no job running, for example `sudo amd-smi set --compute-partition SPX`. On a machine
-  that is shared out on purpose leave it, and give a job devices of one size only.
+  Set one mode on all of them with no job running, for example `sudo amd-smi set --compute-partition SPX`. If the
+  machine is divided on purpose, leave it as it is, and give each job devices of one size.
 
 References
   https://docs.kernel.org/gpu/amdgpu/index.html

@@ -6,8 +6,8 @@ Why
   that two packages own, or libraries with different symbol versions.
 
 Fix
-  Choose one source. For AMD's repository pin it above the distribution's (Pin-Priority 600), remove the packages of the
-  other, and install again. Clear LD_LIBRARY_PATH of other releases.
+  Choose one source. To use AMD's repository, pin it above the distribution's (Pin-Priority 600), remove the packages of
+  the other, and install again. Remove other releases from LD_LIBRARY_PATH.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/install-methods/package-manager-index.html

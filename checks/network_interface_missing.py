@@ -3,7 +3,7 @@
 Why
   NCCL_SOCKET_IFNAME (RCCL reads it too) and GLOO_SOCKET_IFNAME choose the interface for start-up and sockets. One
   that does not exist ends the job at its start ("no socket interface found", "Unable to find address for: eth0");
-  loopback works on one machine only, and with several machines the start hangs or is refused. NCCL takes prefixes;
+  loopback works on one machine only, and with several machines the start hangs or is refused. NCCL matches prefixes;
   `=` asks for the exact name, `^` excludes. A list of exclusions replaces the default one (docker and lo), so
   `^docker0` alone lets NCCL choose lo.
 

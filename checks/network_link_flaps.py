@@ -3,7 +3,7 @@
 Why
   When the link of a fast card (InfiniBand, RoCE, fast Ethernet) drops, collectives between nodes hang until their
   timeout or end with a transport error. Repeated drops mean a cable, a transceiver, a dirty connector, or the
-  switch port. Links that change in the first minutes after the boot are drivers at work.
+  switch port. Links that change in the first minutes after boot are only drivers starting.
 
 Fix
   Clean or replace cable and transceiver, then look at the counters of both ends.

@@ -1,9 +1,9 @@
 """There is no AMD or NVIDIA GPU in this machine.
 
 Why
-  Nothing is wrong with that: torch trains on the CPU, and every parallelism mode can be tried with the gloo backend. It
-  is worth knowing where a GPU was expected: one that is not on the PCI bus is not seated, not powered, switched off in
-  the firmware setup, or not attached to this virtual machine.
+  Nothing is wrong with that: torch trains on the CPU, and every parallelism mode can be tried with the gloo backend. If
+  you expected a GPU: one that is not on the PCI bus is not seated, not powered, switched off in the firmware setup, or
+  not attached to this virtual machine.
 
 Fix
   `lspci -nn | grep -iE 'vga|3d|display|accel'` shows every GPU on the bus. In a cloud, choose an instance type with a

@@ -118,7 +118,7 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
     group = override_gfx_name(value) if value else None
     message = f"{library[:1].upper()}{library[1:]} has no code for {gfx}, the architecture of this AMD GPU."
     build = f"Install a build of {library} that has {gfx} (AMD's multi-architecture wheels or a newer ROCm release)"
-    hide = " The integrated GPU must be hidden from it (HIP_VISIBLE_DEVICES), it has other code" if apu else ""
+    hide = " Hide the integrated GPU, which needs different code (HIP_VISIBLE_DEVICES)" if apu else ""
     source = f"or build it from source with {gfx} among its targets"
     if value is None or group == gfx:
         return error(
@@ -129,7 +129,7 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
             explains=_EXPLAINS,
         )
     return error(
-        f"{message} Code for {group}, of the same instruction set group, is what usual builds have.",
+        f"{message} Most builds have code for {group}, which is in the same instruction set group.",
         evidence=shown(messages),
         fix=Fix(
             f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that the code for {group} is "
@@ -173,8 +173,8 @@ def _maybe_integrated(messages: tuple[Message, ...], outside: str) -> Finding:
 
 def _integrated(messages: tuple[Message, ...], inside: str, outside: str) -> Finding:
     return error(
-        f"The integrated GPU ({inside}) takes part, for which the libraries have no code; they have it for the "
-        f"discrete card ({outside}).",
+        f"The integrated GPU ({inside}) is used too, but the libraries have code only for the discrete card "
+        f"({outside}).",
         evidence=shown(messages),
         fix=Fix(
             "Hide the integrated GPU (iGPU) from the runtime: choose the discrete card with HIP_VISIBLE_DEVICES or "

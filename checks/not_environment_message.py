@@ -67,7 +67,7 @@ _CODE = {
         "Ask for more memory (--mem or --mem-per-gpu), or use fewer loader workers and less caching in main memory",
     ),
     "mpi-no-slots": (
-        "mpirun was asked for more processes than the hosts that it was given have slots.",
+        "mpirun was asked for more processes than its hosts have slots.",
         "Give slots in the host file or with --host NODE:N (N ranks per node), or start fewer ranks",
     ),
     "p2p-unsupported-card": (

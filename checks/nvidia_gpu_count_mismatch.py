@@ -32,7 +32,7 @@ def nvidia_gpu_count_mismatch(machine: Machine) -> Outcome:
         return None
     if attached > here:
         return info(
-            f"nvidia-smi counts {attached} GPUs, and this evidence shows {here} of them: what is said here applies to "
+            f"nvidia-smi counts {attached} GPUs, and this evidence shows {here} of them: this report covers only "
             f"{'that one' if here == 1 else 'those'} only.",
             evidence=cited,
             fix=Fix("Give the whole output", command="nvidia-smi -q -x", safety="safe"),

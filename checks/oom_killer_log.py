@@ -6,7 +6,7 @@ Why
   job or service was reached, not that of the machine.
 
 Fix
-  Fewer or smaller loader workers, less in pinned and shared memory, or a higher memory limit of the job.
+  Use fewer or smaller loader workers and less pinned and shared memory, or raise the memory limit of the job.
 
 References
   https://docs.kernel.org/admin-guide/mm/concepts.html (OOM killer)

@@ -96,11 +96,11 @@ def out_of_memory_message(machine: Machine) -> Outcome:
             f"billion parameters), and one GPU has {large.gpu_gib:.1f} GiB: they do not fit."
         )
         fits = f" (about {large.in_four_bit_gib:.1f} GiB)" if large.in_four_bit_gib < 0.9 * large.gpu_gib else ""
-        smaller = f"Load the weights in 4 bit{fits}, split" if fits else "Split"
+        smaller = f"Load the weights in 4 bits{fits}, split" if fits else "Split"
         way = f'{smaller} the model over several GPUs or main memory (device_map="auto", tensor parallelism), or use a '
         way += "smaller model"
     if vendors(machine) == {"amd"} and _on_apu(machine):
-        text += " It is an integrated GPU, which has the share of main memory that it was given."
+        text += " It is an integrated GPU, which uses the share of main memory assigned to it."
         way = f"{_SHARE}. {way}"
     full = [
         (used, all_of)

@@ -2,7 +2,7 @@
 
 Why
   torchvision, torchaudio, xFormers, flash-attn and other extensions are compiled for one release (and one CUDA or ROCm
-  flavour) of torch. After one of them was changed alone, operators are missing, symbols are undefined, or the package
+  flavour) of torch. If only one of them was changed, operators are missing, symbols are undefined, or the package
   refuses to be imported. The driver and the GPU are not involved.
 
 Fix

@@ -124,7 +124,7 @@ def _corrected(machine: Machine, count: Fact[int], uptime_s: float | None) -> Fi
     message = f"PCIe corrected {count.value} errors on the link of this GPU since boot"
     evidence = _evidence(machine, count)
     if not uptime_s:
-        return info(f"{message}; how long that is, is not known.", evidence=evidence, fix=_FIX)
+        return info(f"{message}; it is not known how long ago that was.", evidence=evidence, fix=_FIX)
     rate = count.value / uptime_s
     if rate > SPECIFIED_ERRORS_PER_S:
         return warning(

@@ -121,7 +121,7 @@ def _below(machine: Machine, gpu: Gpu, link: PathLink, width: int, capable: int,
         if width >= _least_lanes():
             raise unknown(f"the link has x{width} of the card's x{capable}, and the lanes of the slot are not known")
         message = f"The PCIe link of this GPU has a width of x{width}, although the card can do x{capable}."
-        return finding("info", f"{message} Whether its slot has more is not known.", evidence=evidence, fix=_FIX)
+        return finding("info", f"{message} It is not known whether its slot has more.", evidence=evidence, fix=_FIX)
     if wider:
         best = narrowest(wider[0])
         evidence.append(cite(best, f"x{value_or(best, 0)} on an identical card"))

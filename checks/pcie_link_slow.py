@@ -97,9 +97,8 @@ def _suspected(
     faster = next((other for other in machine.gpus if other is not gpu and _at_full_speed(other)), None)
     beside = " Another GPU of this machine had its full speed at that time." if faster is not None else ""
     return (warning if faster is not None else info)(
-        f"The PCIe link of this GPU runs at {speed:g} GT/s, although it can do {capable:g} GT/s, and work on it is "
-        f"said to "
-        f"be slow.{beside} An idle link may be slower on purpose.",
+        f"The PCIe link of this GPU runs at {speed:g} GT/s, although it can do {capable:g} GT/s, and the writer "
+        f"says that work on it is slow.{beside} An idle link may be slower on purpose.",
         evidence=[cite(link.speed_gt_s, f"{speed:g} GT/s now"), *shown(complaints)[:1]],
         confidence="possible",
         cause="pcie-link-degraded",

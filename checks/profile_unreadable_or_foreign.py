@@ -2,7 +2,7 @@
 
 Why
   What cannot be read in a profile is not compared, so a misspelt key would pass for "no drift". And a profile that was
-  made on a machine with another processor and other GPUs differs in nearly everything: it is the wrong file, not a
+  made on a machine with another processor and other GPUs differs in nearly everything: that is the wrong file, not a
   changed machine, and the checks that compare with it do not apply. This check looks only when a profile is given
   (`rocdoctor check --profile FILE`). A file that is not a profile at all ends the command with status 2 instead.
 

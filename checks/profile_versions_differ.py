@@ -4,8 +4,8 @@ Why
   A plan is made for a set of versions that work together: kernel, driver, ROCm or CUDA, torch and its companion
   packages. An update of one of them may be wanted and harmless, or the reason why a job that ran last week does not
   run today.
-  Another minor release of a driver, of ROCm or CUDA, or of torch is a warning, since earlier measurements may no longer
-  apply; smaller steps are notes. This check looks only when a profile is given
+  A different minor release of a driver, of ROCm or CUDA, or of torch is a warning, because earlier measurements may no
+  longer apply; smaller steps are notes. This check looks only when a profile is given
   (`rocdoctor check --profile FILE`), and only at what the profile lists: packages that were added are not drift.
 
 Fix

@@ -1,4 +1,4 @@
-"""HIP loaded code for a target that is not this GPU's.
+"""HIP loaded code for a different target than this GPU's.
 
 Why
   "The program ISA ... is not compatible with the device ISA ..." names both sides. Where cards of both targets are in
@@ -47,7 +47,7 @@ def program_isa_message(machine: Machine) -> Outcome:
             evidence=shown(messages),
             fix=Fix(
                 "Give each process cards of one kind with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (mixed "
-                "architectures), until the library chooses its files by device",
+                "architectures), until a release of the library chooses its files by device",
                 command="rocminfo | grep -E 'Marketing Name|gfx|Uuid'",
                 safety="safe",
             ),

@@ -1,13 +1,13 @@
-"""A Python package uses a name of another one that the installed release does not have.
+"""A Python package uses a name from another package that the installed release does not have.
 
 Why
-  accelerate, transformers, peft, huggingface_hub, torch and the packages around them are released on their own, and
+  accelerate, transformers, peft, huggingface_hub, torch and the packages around them are released separately, and
   each release removes names and adds new ones. A package that was written for another release of its dependency
   ends with "cannot import name", "has no attribute" or "No module named". The driver and the GPU are not involved.
 
 Fix
   Install the release of the dependency that the package was written for, or a newer release of the package. Install
-  both in one command, so that pip looks at what each of them demands.
+  both in one command, so that pip considers what each of them requires.
 
 References
   https://docs.python.org/3/library/exceptions.html#ImportError

@@ -1,8 +1,8 @@
 """The GPU has corrected hardware errors (ECC, RAS) by itself.
 
 Why
-  A few corrected errors are ordinary in large memories and on fast links; results stay right. It is worth a look
-  when one GPU counts far more than its equal neighbours: such a part often fails later. Errors of the links between
+  A few corrected errors are ordinary in large memories and on fast links; results stay right. Look closer
+  if one GPU counts far more than its identical neighbours: such a part often fails later. Errors of the links between
   GPUs are judged by the check xgmi-errors.
 
 Fix

@@ -1,7 +1,7 @@
 """The kernel log reports hardware errors of a GPU that were corrected.
 
 Why
-  Corrected errors leave results right. They are worth a note because a part that needs more and more corrections
+  Corrected errors do not affect results. They are worth a note because a part that needs more and more corrections
   often fails later. It is a warning where the same GPU also met an error that it could not correct. Errors of the
   links between GPUs (block xgmi_wafl) are judged by the check xgmi-errors.
 

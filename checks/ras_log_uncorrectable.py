@@ -3,7 +3,7 @@
 Why
   RAS messages come from the GPU's own error detection. "Uncorrectable" (ERREVENT_ATHUB_INTERRUPT is the fatal form)
   and "poison consumption" mean that data was damaged: the driver kills the job or resets every GPU of the hive.
-  "Deferred" errors are damaged data that nobody has read yet. The GPU that reports is the one to look at, not those
+  "Deferred" errors are damaged data that nobody has read yet. Look at the GPU that reports the error, not at those
   that were reset with it.
 
 Fix

@@ -52,7 +52,7 @@ def rdma_error_message(machine: Machine) -> Outcome:
     elif status is None:
         text = f"The RDMA adapter {device} reported a fatal event."
     return warning(
-        f"{text} A path between the adapters that does not work, or a peer that ended, are the usual reasons.",
+        f"{text} The usual reasons are a broken path between the adapters, or a peer that ended.",
         evidence=shown(messages),
         fix=fix,
         confidence="likely" if status in _NO_ANSWER else "possible",

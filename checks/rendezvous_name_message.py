@@ -2,8 +2,8 @@
 
 Why
   Each process connects to one address (MASTER_ADDR and MASTER_PORT, or torchrun's --rdzv-endpoint). It must resolve to
-  the same machine on every node, and the port must be reachable. Names that only one node knows, a host name that maps
-  to 127.0.1.1, a name server that cannot look up addresses backwards, and firewalls end in these messages.
+  the same machine on every node, and the port must be reachable. These messages come from names that only one node
+  knows, a host name that maps to 127.0.1.1, a name server without reverse look-ups, or a firewall.
 
 Fix
   Use the IP address of the first node instead of its name, or add the names to /etc/hosts on every node; start every
@@ -62,8 +62,8 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
     if names and weak and not failed:
         # Printed by sound jobs too: the name behind the address of a connection is looked up for messages only.
         return info(
-            "The name of a host of the job cannot be looked up from its address (DNS backwards). Jobs run without; "
-            "it matters only where the processes do not find each other.",
+            "The name of a host of the job cannot be looked up from its address (reverse DNS). Jobs run without "
+            "it; it matters only if the processes do not find each other.",
             evidence=shown(names),
             fix=Fix(
                 "If processes do not find each other, give each node a line in /etc/hosts, or fix the reverse DNS",

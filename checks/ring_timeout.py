@@ -6,8 +6,8 @@ Why
   HSA_OVERRIDE_GFX_VERSION). It points at the machine when several programs hit it on one GPU again and again.
 
 Fix
-  Find out whether one program alone causes it. If several do: a newer driver and firmware, default clocks and
-  power, the power cables; then another slot or machine for the card.
+  Find out whether one program alone causes it. If several do, update driver and firmware, set clocks and power
+  to their defaults and check the power cables; then try the card in another slot or machine.
 
 References
   https://docs.kernel.org/gpu/amdgpu/debugging.html

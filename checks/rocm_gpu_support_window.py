@@ -6,8 +6,8 @@ Why
   Radeon cards were never on it and train well.
 
 Fix
-  For a GPU newer than the release install a newer ROCm. For an older one stay with the last release that lists it, if
-  something fails.
+  If the GPU is newer than the release, install a newer ROCm. If it is older and something fails, stay with the last
+  release that lists it.
 
 References
   https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html

@@ -53,7 +53,7 @@ def _listed(machine: Machine) -> Subjects[SlurmNode]:
 
 
 _WAIT = Fix(
-    "Ask those who run the cluster when the node comes back, or use another one", command="sinfo -R", safety="safe"
+    "Ask the cluster's administrators when the node comes back, or use another one", command="sinfo -R", safety="safe"
 )
 
 
@@ -87,7 +87,7 @@ def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
     if reason:  # a person's note: for maintenance, or in words of their own
         words = "planned work" if PLANNED.search(reason) else "a note of the operators"
         return _finding(
-            node, state, "info", f"the reason is {words}", "ask those who set it", "scontrol show node {node:host}"
+            node, state, "info", f"the reason is {words}", "ask the person who set it", "scontrol show node {node:host}"
         )
     severity: Severity = "info" if not (node.silent or "down" in out or "fail" in out) else "warning"
     return _finding(

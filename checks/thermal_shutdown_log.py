@@ -6,8 +6,8 @@ Why
   are the milder form: the card only becomes slower.
 
 Fix
-  Restore the cooling before the next long job: dust, fans, airflow, inlet temperature, a fan that was fixed by
-  hand.
+  Restore the cooling before the next long job: dust, fans, airflow, inlet temperature, a fan that was set to
+  a fixed speed.
 
 References
   https://docs.kernel.org/gpu/amdgpu/thermal.html

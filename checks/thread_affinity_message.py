@@ -31,7 +31,8 @@ def thread_affinity_message(machine: Machine) -> Outcome:
     if not threads and not workers:
         return finding(
             "warning",
-            "The processes of the job are said to share few CPU cores: their CPU affinity or thread setting is "
+            "The writer says that the processes of the job share few CPU cores: their CPU affinity or thread "
+            "setting is "
             "too narrow.",
             evidence=shown(said(machine, "affinity-words")),
             fix=Fix(

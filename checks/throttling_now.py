@@ -7,7 +7,8 @@ Why
   unless the card is busy and a sensor is within 5 °C of its limit.
 
 Fix
-  Heat: cooling. Power brake and PROCHOT: the supply, its cables, the voltage regulators, the chassis controller.
+  Heat: restore the cooling. Power brake and PROCHOT: check the power supply, its cables, the voltage regulators and the
+  chassis controller.
 
 References
   https://docs.nvidia.com/deploy/nvidia-smi/index.html (Clocks Event Reasons)

@@ -3,7 +3,7 @@
 Why
   Many reports contain no program output, but say what somebody tried: it works as root, on the host, with one card,
   with the previous kernel, with less power, without the riser. Such a comparison separates causes that look alike in
-  messages. It counts only where both sides are given, and concern the GPU, its driver or the program on it.
+  messages. It counts only if the text gives both sides, and they concern the GPU, its driver or the program on it.
 
 Fix
   What the writer says is not proof: run the commands at the end of the report first. Then do what the remedy says.

@@ -106,6 +106,25 @@ BETTER = {
     r"\bis older than [\w' ]{1,40} needs?\.": "is too old for ...",
     r"\bbelongs? to root alone\b|\bseen by root alone\b": "only to root",
     r"\bwithout the kernel of uname\b": "does not list it for the kernel",
+    r"\b(?:sequences|passes|layers|chunks|micro-batch(?:es)?|tokens\)?) a (?:step|stage|sequence|rank)\b": "per step",
+    r"\bone (?:scale|momentum) a \w+\b": "per row, per parameter",
+    r"\bdoes not pay for\b": "is not worth",
+    r"\bwhat more\b": "the extra ...",
+    r"\bplainest\b(?! one that)": "simplest",
+    r"(?:, and|, or) --[\w-]+(?:[= ]\S+)? of the\b": "start ... with --option",
+    r"(?:sequence length|method) not given|\bno batch size was asked\b": "you gave no ...",
+    r"\b(?:speed|rate|memory) is in no table\b": "no table has ...",
+    r"\b(?:is|are) taken (?:to join|for them)\b|\brate is taken\b|\bthat of \w+ is taken\b": "the plan uses, assumes",
+    r"\b[Ww]hether [\w .'-]{3,60} is not known\b": "it is not known whether ...",
+    r"\b(?:is|are) said to (?:become|share|be slow)": "the writer says",
+    r"\bfan (?:was|is) fixed by hand\b": "set to a fixed speed",
+    r"\bcontext for (?:other kinds|open symptoms)\b": "it only supports other findings",
+    r"effect: '?Tells (?:the|how|its)\b|\ba launch[,.]": "gives ..., says how ...; per launch",
+    r"\bdata base\b": "database",
+    r"\bCompiles [\w ']{3,30} again\b": "recompiles",
+    r"\b[Ww]ith [01] (?:the|calls|kernels|GPUs|processes|NVIDIA)\b": "With 1, ...",
+    r"\bby the documents\b|\bAppears in documents\b": "according to the documentation",
+    r"\bthat (?:is|was) an identity\b|\bids that are no identity\b": "identify somebody",
 }
 # Each begins at a word, so that other places need no look.
 _ANY = re.compile(rf"\b(?=\w)(?:{'|'.join(BETTER)})")
@@ -166,6 +185,9 @@ _VERB = re.compile(
     r"|belongs?|exceeds?|starts?|stays?|behaves?|reaches|refuses|fell|uses)\b"
 )
 _LONGEST = 32  # words of a sentence under a command
+_LONGEST_FIX = 28  # words of a sentence that says what to do, without what is in parentheses
+_IN_PARENTHESES = re.compile(r" ?\([^()]*\)")
+_SENTENCE = re.compile(r"(?<=[\w)\]\"'}*])\. (?=[^a-z])")
 
 
 def _asked(node: object) -> Iterator[tuple[str, str]]:
@@ -193,6 +215,58 @@ def _formless(key: str, said: str) -> str:
     if max(len(one.split()) for one in sentences) > _LONGEST:
         return f"at most {_LONGEST} words in a sentence"
     return ""
+
+
+def _told(node: object) -> Iterator[str]:
+    """All ``fix`` and ``remedy`` of a table."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("fix", "remedy") and isinstance(value, str):
+                yield value
+            else:
+                yield from _told(value)
+    elif isinstance(node, list):
+        for one in node:
+            yield from _told(one)
+
+
+def _breathless(told: str) -> str:
+    """What is wrong with the form of a fix, or ""."""
+    plain = _IN_PARENTHESES.sub("", _IN_PARENTHESES.sub("", told))
+    if plain.count("; ") > 1 and "/sbin/" not in plain:  # commands that belong together
+        return "a sentence for each step, not several semicolons"
+    if max(len(one.split()) for one in _SENTENCE.split(plain)) > _LONGEST_FIX:
+        return f"at most {_LONGEST_FIX} words in a sentence"
+    return ""
+
+
+def test_a_fix_is_said_in_short_sentences() -> None:
+    found, seen = [], 0
+    for path in sorted((ROOT / "rocdoctor" / "knowledge" / "tables").glob("*.yaml")):
+        for told in _told(yaml.safe_load(path.read_text(encoding="utf-8"))):
+            seen += 1
+            if wrong := _breathless(told):
+                found.append(f"{path.name}: {told!r}: write {wrong}")
+    assert seen > 1500
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Reset the GPU; reboot; look at the log",
+        "Reset the GPU, " + "look at one more counter, " * 6 + "and reboot",
+        "Reset the GPU (nvidia-smi -r; on NVSwitch all). Then " + "look at it and " * 8 + "reboot",
+    ],
+)
+def test_a_breathless_fix_is_found(told: str) -> None:
+    assert _breathless(told)
+
+
+def test_a_fix_may_list_commands_in_parentheses() -> None:
+    assert not _breathless(
+        f"Pass the nodes ({'--device=/dev/dri ' * 30}; AMD: all); then reboot. Look at the log (dmesg)"
+    )
 
 
 def test_what_a_command_shows_is_said_in_sentences() -> None:
@@ -232,6 +306,26 @@ def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
         "torchrun starts one process a GPU",
         "it sees fewer GPUs than it counts with",
         "The driver is older than this CUDA release needs.",
+        "16 sequences (32768 tokens) a step",
+        "4 layers a stage, 2 in the last",
+        "float8 with one scale a row",
+        "4% faster, which does not pay for what more it needs to be set up",
+        "raise the limit, and --ulimit memlock=-1 of the container",
+        "sequence length not given: 2048 tokens",
+        "no batch size was asked for: 1 sequence",
+        "the plainest one: every GPU holds the whole model",
+        "the speed of these links is in no table: that of PCIe is taken",
+        "whether this GPU has 8-bit types is not known, so it is left out",
+        "A GPU is said to become too hot.",
+        "loopback addresses, and ids that are no identity",
+        "The fan was fixed by hand at 60 of 255",
+        "A program was stopped: context for other kinds.",
+        "effect: Tells how many nodes the job has.",
+        "which saves a few microseconds a launch.",
+        "Moves the data base that ships with MIOpen.",
+        "Compiles kernels again at every start.",
+        "With 1 the host waits after every kernel launch",
+        "Selects GPUs for OpenCL and, by the documents, for HIP.",
     ],
 )
 def test_each_recurring_stumble_is_found(said: str) -> None:

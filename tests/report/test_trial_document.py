@@ -51,7 +51,7 @@ _ALL = (_RIGHT, _TWICE, _ODD, _SHORT, _HUNG, _REFUSED, _CPU, _UNREADABLE, _BESID
             ],
         ),
         (_BUSY_BEFORE, ["something else used GPU memory at the same time", "it fits; try again on idle GPUs"]),
-        (_SHORT_BESIDE, ["Something else had memory of a GPU before", "try again on idle GPUs first."]),
+        (_SHORT_BESIDE, ["Something else already used memory on a GPU", "try again on idle GPUs first."]),
         (_SHORT, ["Out of memory at 4 layers: rank 1 in 'backward pass of layer 2 of 4'; the plan predicted at most "]),
         (_HUNG, ["The plan did not run: rank 1 gave no answer at 'optimizer step'"]),
         (_REFUSED, ["This plan cannot be tried here: 4-bit weights need bitsandbytes."]),

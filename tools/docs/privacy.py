@@ -10,69 +10,70 @@ from rocdoctor.knowledge.load import load_table
 
 _BEGIN = """# What leaves the machine, and what does not
 
-Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file, with mode 0600, that you can read before you
-give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing (without escape
-sequences and invisible characters; `-o -` prints it to the byte). `--include-identity` lifts all of it.
+Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file with mode 0600, so you can read it before you
+give it to anybody. `rocdoctor bundle --show` only prints the file and what was masked; it leaves out escape sequences
+and invisible characters, while `-o -` prints every byte. `--include-identity` switches all masking off.
 
-Reports are masked in the same way, because they get pasted too: reports on this machine, and on a folder, an archive
-or a pasted text, which nobody has masked before (`check`, `read`, `lint`, `setup` and `diff` in every format, `facts`
-as text). The name of a bundle that is named after its machine is masked as well. Masking a masked text again changes
-nothing, so a bundle gives the same report as the machine it was made on.
+Reports are masked in the same way, because people paste them too: `check`, `read`, `lint`, `setup` and `diff` in every
+format, and `facts` as text. This covers reports on this machine and on a folder, an archive or a pasted text that has
+not been masked yet. If the name of a bundle contains the machine's name, that name is masked as well. Masking a masked
+text again changes nothing, so a bundle gives the same report as the machine it was made on.
 
 Not masked by design:
 
 - `fix` prints and runs commands, which need names and paths as they are; it says so.
-- `emit` writes what you name (script, image, job) as it is, and, from the evidence, the names of GPUs and, in
-  a profile, the variables that choose them; it says so. It writes no names of people and machines, folders or secrets
-  from the evidence.
-- Reports about several nodes (`smoke --nnodes`) keep private addresses and names of network cards, because these are
-  what you have to fix; public addresses, names, secrets and addresses of network cards are masked.
-- The commands and files of `setup` and its script name folders as the evidence does.
-- `facts --json`, `recommend` and the screens, where they read evidence (`--from`) that was not masked before: programs
-  and people work with its values on their own machine. Bundles are masked already.
+- `emit` writes the script, image and job that you name as they are. From the evidence it writes the names of GPUs and,
+  in a profile, the variables that choose them; it says so. It writes no names of people or machines, no folders and no
+  secrets from the evidence.
+- Reports about several nodes (`smoke --nnodes`) keep private addresses and names of network cards, because you
+  need them to fix a fault. Public addresses, other names, secrets and the addresses of network cards are masked.
+- The commands, files and script of `setup` name folders as the evidence does.
+- `facts --json`, `recommend` and the screens do not mask evidence (`--from`) that was not masked before, because
+  programs and people work with its values on their own machine. Bundles are masked already.
 - The names of the files that you give to `lint` and `diff`, and names that you use in options.
 
-Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
-what has a known form, a telling name next to it, or a known place. A password in the middle of a sentence has none of
-these, so read the file before you post it. The following are not masked either, because they look like technical words:
+Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. Its rules recognise a value by
+its form, by the name next to it, or by its place. A password in the middle of a sentence has none of these, so read
+the file before you post it. The following are not masked either, because they look like technical words:
 
-- folders right below ones that are not people's (`/data/NAME`, `/opt/envs/NAME`), until the name was learned elsewhere;
+- names of folders directly below shared ones (`/data/NAME`, `/opt/envs/NAME`), unless the name is known from elsewhere;
 - names in tables without a heading, and in a user's own crontab;
-- accounts in public URLs (`https://github.com/NAME`, `https://huggingface.co/NAME`): many are of models and projects
-  that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
-- one machine's name before a colon (`zeus17: ready`), which looks like a device's; if several machines say the same,
-  or a list names them, they are masked;
-- values of only letters next to only a weak word (`pass=word`, `token: word`), unless a user name is there too;
+- accounts in public URLs (`https://github.com/NAME`, `https://huggingface.co/NAME`): many belong to models
+  and projects that everybody uses. Accounts in `git@HOST:NAME`, in uploads and in wandb runs are masked, unless they
+  are generally known;
+- the name of a single machine before a colon (`zeus17: ready`), because it looks like the name of a device; if several
+  machines print the same line, or a list names them, they are masked;
+- values made of letters only next to a weak word (`pass=word`, `token: word`), unless a user name is there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
-- street addresses, dates of birth, file system labels, and account numbers without a word next to them, as well as
-  telephone numbers that have neither a word nor a `+`;
-- prefixes that differ from line to line (times) before a value that is printed below its name.
+- street addresses, dates of birth, file system labels, account numbers that no word announces, and telephone numbers
+  with neither such a word nor a `+`;
+- a value that is printed below its name, if the lines begin with prefixes that differ (such as times).
 
-An answer that mentions more than {most} people, machines and secrets is cut off: each further line of it becomes
-`masked-value`.
+If an answer mentions more than {most} people, machines and secrets, each of its further lines becomes `masked-value`.
 
-This page is made from the tables (`python -m tools.docs`); each example in it is a test.
+This page is generated from the tables (`python -m tools.docs`), and each example in it is tested.
 
 ## The environment
 
-All names are written, so that you can find a misspelt one. Values are written only for listed names: {names} names, and
-{numbered} with a number. Names of Slurm, Open MPI, PMIx, conda, OpenMP and torchrun are those of their own
-documentation; no prefix lets other names through. All other values become `<dropped>`, also those of {dropped}.
-Values that are kept are masked like any text.
+The names of all variables are written, so that you can find a misspelt one. Values are written only for listed names:
+{names} names, and {numbered} followed by a number. For Slurm, Open MPI, PMIx, conda, OpenMP and torchrun, the list has
+the names in their documentation; a known prefix is not enough. All other values become `<dropped>`, including those of
+{dropped}. Values that are kept are masked like any text.
 
 ## Secrets by the name alongside them
 
 A value is replaced by `masked-value` when the name, header or argument next to it says that it is a secret: on the same
 line, on the lines below it, in lists, calls (`SecretStr("...")`), cells and columns of tables, and in documents that
-are secrets (`kind: Secret`). Words that always say so: {strong}. Words that say so for
-arguments, for variables, and where the value looks random (no entropy test is made anywhere else): {medium}.
-A value found this way is also replaced everywhere else, and in base64, hexadecimal and percent escapes.
+are secrets (`kind: Secret`). These words always mark a secret: {strong}. These words
+mark one in arguments, in variables, and next to a value that looks random (the only place with an entropy test):
+{medium}.
+A value found this way is also replaced everywhere else, including in base64, hexadecimal and percent escapes.
 
 {name_examples}
 ## Secrets by their form or place
 
-`<alnum:36>` stands for 36 letters and digits, and so on. What base64, hexadecimal, backslash or percent escapes hide
-is decoded and judged by the same rules (`masked-coded-secret`). Private key blocks become `masked-private-key`, also
+`<alnum:36>` stands for 36 letters and digits, and so on. Text in base64, hexadecimal, backslash or percent escapes
+is decoded and checked by the same rules (`masked-coded-secret`). Private key blocks become `masked-private-key`, also
 when they are cut off or on one line; names and passwords in URLs become `masked-userinfo`.
 
 | becomes | examples |
@@ -82,12 +83,12 @@ when they are cut off or on one line; names and passwords in URLs become `masked
 _IDENTITIES = """
 ## Identities
 
-The same original gets the same replacement everywhere in one file. Names of the machine, its domain and its people are
-known from the start; others are learned where a place shows what they are (`USER=`, a home folder, the columns of
-`ls -l`, `ps`, `top` and `squeue`, fields of Slurm, mounts, a kernel log), and then replaced everywhere, also in earlier
-answers. In `ssh NAME@HOST` and in prompts names are replaced where they stand, but not learned: these may be any words.
-Hosts of URLs stay where everybody knows their domain (github.com, pypi.org, repo.radeon.com and {public} more). In the
-examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
+Within one file, the same name always gets the same replacement. The names of the machine, its domain and its people
+are known from the start. Other names are learned from places that show what they are (`USER=`, a home folder, the
+columns of `ls -l`, `ps`, `top` and `squeue`, fields of Slurm, mounts, a kernel log). They are then replaced everywhere,
+including in earlier answers. In `ssh NAME@HOST` and in prompts, names are replaced in that place only, because they may
+be any words. Hosts in URLs are kept if their domain is well known (github.com, pypi.org, repo.radeon.com and {public}
+more). In the examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
 
 | what | before | after |
 | --- | --- | --- |
@@ -97,7 +98,7 @@ _KEPT = """
 ## What stays
 
 PCI addresses, device and subsystem ids, versions, gfx names, kernel releases and build strings, hashes, kinds of
-network interfaces, sizes, /dev paths, module names, loopback addresses, and ids that are no identity. For example:
+network interfaces, sizes, /dev paths, module names, loopback addresses, and ids that identify nobody. For example:
 
 ```text
 """

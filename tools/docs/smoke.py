@@ -97,6 +97,11 @@ ranks hold the same wrong numbers, the ranks contribute to a sum one at a time. 
 collective it is about to enter. So a rank that died or froze still shows where it was, and ranks in different
 collectives stand out.
 
+After wrong numbers, the ranks run a second check: each computes its part of the model with nothing around it, and all
+make every exchange by itself, with exact values. What is wrong there too is a fault of the device or the library. If
+all of that is right, and every tensor of the mode is wrong, the fault is the framework's. A fault that does not recur,
+such as one flipped bit, is placed where it was seen.
+
 ## Measured figures
 
 `rocdoctor smoke --figures` (and `--full`) measures how fast the machine is, in at most 20 s on GPUs and 10 s on a CPU:

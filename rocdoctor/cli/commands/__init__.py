@@ -63,7 +63,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "diff": ListedCommand("what differs between machines, or between two bundles of the same one"),
     "record": ListedCommand("write what this node of a fleet is and what is wrong with it, as a record of about 8 KB"),
     "fleet": ListedCommand("which of many nodes to drain and why, judged from the records of all nodes"),
-    "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
+    "gate": ListedCommand("say whether a job may start on this node, judged from its last record (for prologs)"),
     "explain": ListedCommand("the manual page of a check", apart=False),
     "list": ListedCommand("list all checks, one per line", apart=False),
     "tui": ListedCommand("the screens (also without a command on a terminal)", apart=False),

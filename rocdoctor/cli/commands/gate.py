@@ -16,7 +16,7 @@ from rocdoctor.model.printable import spelled
 from rocdoctor.service.node_places import record_folder, record_name
 from rocdoctor.service.options import Format, PrintOptions
 
-HELP: str = "whether a job may start on this node, from its last record (for prologs)"
+HELP: str = "say whether a job may start on this node, judged from its last record (for prologs)"
 FORMATS: tuple[Format, ...] = ("text",)
 _MINUTES = 60
 
@@ -34,7 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
     format_arguments(parser, FORMATS)
     told = "the record, or the folder of records (where record writes it)"
     parser.add_argument("--record", metavar="FILE|DIR", help=told)
-    told = f"an older record says nothing ({_MINUTES})"
+    told = f"ignore a record older than this ({_MINUTES} minutes)"
     parser.add_argument("--max-age", type=int, metavar="MINUTES", help=told)
 
 

@@ -24,7 +24,7 @@ class Options(PrintOptions):
 def arguments(parser: ArgumentParser) -> None:
     """How they are written."""
     format_arguments(parser, FORMATS)
-    parser.add_argument("--tables", action="store_true", help="the tables of facts: when each was read")
+    parser.add_argument("--tables", action="store_true", help="list the tables of facts, and when each was last read")
 
 
 def run(options: Options) -> int:

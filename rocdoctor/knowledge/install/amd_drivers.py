@@ -212,7 +212,7 @@ def driver_route(
     risks: list[str] = []
     if knows is None:
         since = target.kernel_present or "no release that was looked at"
-        risks.append(f"Whether this kernel has the compute path of {gfx} is not known; Linux {since} has it.")
+        risks.append(f"It is not known whether this kernel has the compute path of {gfx}; Linux {since} has it.")
     if gfx not in current_targets():
         risks.append(f"No current list of AMD has {gfx}, so nobody tests the driver with it.")
     risk = " ".join(risks) or None

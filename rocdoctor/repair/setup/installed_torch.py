@@ -66,7 +66,7 @@ def judged(situation: Situation, want: RequiredTorch) -> Judgement:
 def _judged(situation: Situation, want: RequiredTorch) -> Judgement:
     machine, torch = situation.machine, situation.machine.torch
     if not isinstance(torch.version, Known):
-        return Judgement("unknown", f"Whether torch is installed is not known: {torch.version.why}.")
+        return Judgement("unknown", f"It is not known whether torch is installed: {torch.version.why}.")
     if torch.version.value is None:
         return Judgement("absent", f"torch is not installed. {want.why}", (cite(torch.version, "no torch"),))
     found = _harm(situation, want)
@@ -160,14 +160,14 @@ def _without_rocblas(situation: Situation, want: RequiredTorch) -> str:
         return ""
     lacking = ", ".join(gfx for gfx in want.gfx if rocblas_lacks(label, gfx))
     return lacking and (
-        f"torch {version} holds code of its own for {lacking}, but rocBLAS in the wheels of {label} was seen without "
-        "files for it: whether this one multiplies matrices is not known. rocdoctor smoke shows it."
+        f"torch {version} holds code of its own for {lacking}, but rocBLAS in wheels of {label} had no files "
+        "for it. It is not known whether this one multiplies matrices: rocdoctor smoke shows it."
     )
 
 
 def _gap(mine: list[Verdict]) -> str:
     told = next((one.why for one in mine if one.state == "unknown" and one.why), "")
-    return f"Whether the installed torch has code for this GPU is not known{f': {told}' if told else ''}"
+    return f"It is not known whether the installed torch has code for this GPU{f': {told}' if told else ''}"
 
 
 def _good_words(situation: Situation, want: RequiredTorch) -> str:

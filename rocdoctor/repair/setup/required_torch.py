@@ -130,7 +130,8 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
         names = ", ".join(targets)
         return RequiredTorch(
             "cpu",
-            f"The integrated GPU ({names}) is on no list of AMD, and the CPU trains as well: torch for the CPU.",
+            f"The integrated GPU ({names}) is on none of AMD's lists, and the CPU trains as well: this plans torch "
+            f"for the CPU.",
             evidence=tuple(cite(gpu.gfx) for gpu in able[:1]),
             notes=_tried(tuple(targets)),
         )

@@ -168,7 +168,7 @@ class Situation:
     def caretaker(self) -> str:
         """Who looks after kernel and driver, where it is not this user on this system; "" where it is."""
         if self.enclosed == "kubernetes":
-            return "whoever runs the nodes of this cluster"
+            return "the administrator of this cluster's nodes"
         if self.enclosed:
             return f"whoever looks after the host of this {access.container_words(self.enclosed)}"
         if self.wsl:

@@ -65,7 +65,7 @@ def headline(plan: SetupPlan) -> SetupHeadline:
     hopeless = next((step for step in plan.steps if step.state == "impossible" and not step.optional), None)
     if hopeless is not None:
         title = one_line(hopeless.title).rstrip(".")
-        text = f"No source names a way to {goal} here: step {number(plan, hopeless)} of {count}, {title}."
+        text = f"No source describes a way to {goal} here: step {number(plan, hopeless)} of {count}, {title}."
         return SetupHeadline(text, (hopeless.why,), hopeless)
     every = "the one step is" if count == 1 else f"all {count} steps are"
     if following is not None:
@@ -121,7 +121,7 @@ def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:
     before = [one for one in _following(plan, step) if one.state == "todo" and one.effective != "now"]
     if step.effective == "reboot" and before:
         names = ", ".join(f"step {number(plan, one)} ({one_line(one.title)})" for one in before)
-        return (f"Do {names} before you restart: run rocdoctor setup again now.",)
+        return (f"Before you restart, do {names}: run rocdoctor setup again now.",)
     if step.effective == "now":
         return ("Then run rocdoctor setup again.",)
     what = "log out completely and in again" if step.effective == "new-login" else "restart"

@@ -28,7 +28,7 @@ _SURE = {
     "likely": "likely; what the text shows fits it, though other causes remain",
     "possible": "possible; the evidence is thin, so please check before you change anything",
 }
-_IN_WORDS = "possible; it rests on what is said in words, not on a program's output, so please check it first"
+_IN_WORDS = "possible; it rests on the writer's words, not on a program's output, so please check it first"
 _RISK = {
     "safe": "safe to try",
     "manual": "it needs a decision or an edit of yours, so read it first",
@@ -163,7 +163,7 @@ def _shown(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> Iterator[Block]
     if used:
         yield Para(f"Read: {_joined(used)}.")
     if unused:
-        yield Para(f"Not taken as this machine's state: {_joined(unused)}.")
+        yield Para(f"Not counted as this machine's state: {_joined(unused)}.")
 
 
 def _part(part: Recognised) -> str:

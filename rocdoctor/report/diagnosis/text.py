@@ -68,7 +68,7 @@ def _finding(found: Finding, name: str, subjects: list[Subject]) -> Iterator[Blo
         yield Para(f"... and {len(found.evidence) - _MAX_EVIDENCE} more", "    ", item=True)
     if found.confidence == "possible" and found.severity != "info":
         spoken = any(one.voice != "program" for one in found.evidence)
-        why = "what is said in words, not an output" if spoken else "this evidence, which fits other causes too"
+        why = "the writer's words, not a program's output" if spoken else "this evidence, which fits other causes too"
         yield Para(f"only possible: it rests on {why}", "  ")
     if found.fix is not None:
         yield from _fix(found.fix, name)
@@ -159,7 +159,7 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
         yield Para(line, "", "  ")
     if diagnosis.threads:
         yield GAP
-        yield Heading("Much the same was settled in:")
+        yield Heading("Similar reports were settled in:")
         for thread in diagnosis.threads:
             yield Para(Code(thread.address), "  ", folded=False)
             yield Para(f"{thread.settled} (so the {thread.by})", "      ")

@@ -36,7 +36,7 @@ def headline(first: Side, second: Side) -> str:
         said = " and ".join(f"{name} {FITS[one]}" for name, one in zip(_NAMES, verdicts, strict=True))
     ratio = times(first, second)
     if ratio is None or first.tokens_per_s is None or second.tokens_per_s is None:
-        said += "; which is faster is not known, because no table has the peak rate of a GPU"
+        said += "; it is not known which is faster, because no table has the peak rate of a GPU"
     else:
         rates = (first.tokens_per_s, second.tokens_per_s)
         fast, slow = (0, 1) if ratio >= 1 else (1, 0)

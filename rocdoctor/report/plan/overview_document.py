@@ -39,7 +39,7 @@ def document(found: Overview, unfit: tuple[str, ...] = ()) -> list[Block]:
     unit = "process" if found.fleet.vendor == "cpu" else "GPU"
     about = (
         f"Sequences of {' and '.join(map(str, seqs))} tokens "
-        f"({'fine-tuning and pretraining; ' if len(seqs) > 1 else ''}--seq sets another); "
+        f"({'fine-tuning and pretraining; ' if len(seqs) > 1 else ''}change it with --seq); "
         f"{found.limit / GIB:.1f} GiB of a {unit} are available to a plan. "
         f"size: parameters. /s: tokens per second and {unit}, as the tables expect. tight: may just fit. "
         "-: does not fit."

@@ -16,8 +16,8 @@ from rocdoctor.train.smoke.plan.outcome import Outcome
 
 SCHEMA = "rocdoctor.trial/1"
 _CPU_ALONE = (
-    "On the CPU a process holds what is alive, without a GPU's allocator; other kernels keep other tensors there. "
-    "It shows that the plan runs and what its parts take, not what a GPU will need."
+    "On the CPU a process holds only live tensors, without a GPU's allocator, and its kernels keep different tensors. "
+    "The trial shows that the plan runs and what its parts take, not what a GPU will need."
 )
 
 
@@ -47,14 +47,14 @@ def headline(one: Outcome) -> str:
             f"{size(one.short.told_bytes)} for {layers}. "
         )
         if one.short.busy:
-            return said + "Something else had memory of a GPU before (see the notes): try again on idle GPUs first."
+            return said + "Something else already used memory on a GPU (see the notes): try again on idle GPUs first."
         return said + "Use a smaller micro-batch or more recompute, or see what else holds memory there."
     if one.lost is not None:
         if one.lost.state == "not-applicable":
             return f"This plan cannot be tried here: {one.lost.message}."
         return f"The plan did not run: {one.lost.message}"
     if one.compared is None:
-        return "The plan ran, and what it measured cannot be read; please report it."
+        return "The plan ran, but its measurements cannot be read; please report it."
     return _verdict(one, one.compared)
 
 
@@ -64,7 +64,7 @@ def _verdict(one: Outcome, found: Compared) -> str:
         rank, more = found.odd[0]
         return (
             f"Rank {rank} itself allocated {size(more)} more than the other ranks; other programs are not counted in "
-            "it. Try again: where the same rank does so again, the plan divides unevenly or its memory is in fragments."
+            "it. Try again: if the same rank does so again, the plan divides unevenly or its memory is in fragments."
         )
     words = f"memory is {found.memory_ratio:.2f} times the estimate"
     if found.speed is not None:
@@ -87,7 +87,7 @@ def _measured(found: Compared) -> Iterator[Block]:
     unit = "process" if found.device == "cpu" else "GPU"
     header = ("layers", "measured", "estimated", "ratio", "step", "estimated")
     rows = [_row(found, one) for one in found.runs]
-    yield Heading(f"Most memory of one {unit}, and seconds of a step")
+    yield Heading(f"Most memory of one {unit}, and seconds per step")
     if not found.whole:
         rows.append(_whole_row(found))
     yield Table(header, tuple(rows), lambda _: (Fixed(tuple(_laid(header, rows))),))
@@ -137,7 +137,7 @@ def _trust(one: Outcome) -> Iterator[Block]:
     found = one.compared
     assert found is not None
     memory, told, fits = corrected(found, one.day)
-    yield Heading("The whole plan by this trial")
+    yield Heading("The whole plan, estimated from this trial")
     if not found.on_its_own:
         yield Para(_CPU_ALONE, "  ", "  ")
         return
@@ -154,28 +154,28 @@ def trust(one: Outcome) -> str:
     found = one.compared
     assert found is not None
     if found.whole:
-        words = f"all layers ran: {TRIED_WHOLE:.0%} are left for what differs from run to run"
+        words = f"all layers ran; {TRIED_WHOLE:.0%} allow for differences from run to run"
     else:
         layers = " and ".join(str(each.work.model.layers) for each in found.runs)
         words = (
             f"a straight line through {layers} layers, because all layers have the same shape; "
-            f"{TRIED_CUT:.0%} are left for what does not grow evenly, fragments above all"
+            f"{TRIED_CUT:.0%} allow for uneven growth, above all fragments"
         )
     if found.step_s is None:
         words += "; the deeper model took no longer, so the times say nothing"
     if found.vocabulary_cut:
-        words += f"; with {found.runs[0].work.model.vocab} words alone, since more did not fit"
+        words += f"; with {found.runs[0].work.model.vocab} words only, because more did not fit"
     if found.disturbed:
-        words += "; something else held memory of a GPU, so steps may have taken longer than they need"
+        words += "; something else held memory on a GPU, so steps may have taken longer than necessary"
     if found.device == "cpu":
         words += "; a process on the CPU, whose kernels keep different tensors than a GPU's"
-    return f"{words}. Data, checkpoints and evaluation are not in it"
+    return f"{words}. It does not cover data, checkpoints and evaluation"
 
 
 def _lost(one: Outcome) -> Iterator[Block]:
     if one.lost is None:
         return
-    yield Heading("What the ranks said")
+    yield Heading("What the ranks reported")
     for rank in one.lost.ranks[:16]:
         words = one_line(rank.message) or rank.state
         yield Para(f"rank {rank.rank}{f' (GPU {rank.gpu})' if rank.gpu else ''}: {words}", "  ", "    ", item=True)
@@ -190,7 +190,7 @@ def _notes(one: Outcome) -> Iterator[Block]:
         why = (
             "something else used GPU memory at the same time"
             if shared
-            else "it does not speak for the plan itself on this machine"
+            else "it shows nothing about the plan itself on this machine"
         )
         lines.append(f"not recorded: {why}")
     lines.append(

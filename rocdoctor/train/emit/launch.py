@@ -53,7 +53,7 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
     if fleet.vendor == "cpu":
         yield "", 'call init_process_group("gloo"), because no rank has a GPU'
     sequences = "1 sequence" if work.micro_batch == 1 else f"{work.micro_batch} sequences"
-    yield "micro_batch", f"take {sequences} of {work.seq} tokens a data-parallel rank and pass"
+    yield "micro_batch", f"take {sequences} of {work.seq} tokens per data-parallel rank and pass"
     passes = "one pass before" if work.microbatches == 1 else f"{work.microbatches} passes before"
     seen = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
     yield "grad_accum", f"make {passes} each optimizer step, which sees {seen}"
@@ -95,8 +95,8 @@ _PRECISION = {
     "bf16": "compute in bf16 with fp32 master weights (autocast, or the mixed precision of FSDP or DeepSpeed)",
     "fp16": "compute in fp16 with fp32 master weights and a gradient scaler",
     "fp32": "compute in fp32",
-    "fp8": "compute matrix products in float8 with one scale a tensor (torchao.float8), the rest in bf16",
-    "fp8-rowwise": "compute matrix products in float8 with one scale a row (torchao.float8), the rest in bf16",
+    "fp8": "compute matrix products in float8 with one scale per tensor (torchao.float8), the rest in bf16",
+    "fp8-rowwise": "compute matrix products in float8 with one scale per row (torchao.float8), the rest in bf16",
 }
 _OPTIMIZER = {
     "adam": "AdamW",
@@ -120,7 +120,7 @@ def _division(plan: Plan) -> Iterator[tuple[str, str]]:
     if sizes.tp > 1 and sizes.sequence:
         yield "sequence_parallel", "use sequence parallelism within the tensor-parallel ranks"
     if sizes.pp > 1:
-        chunks = f", {sizes.chunks} chunks a stage" if sizes.chunks > 1 else ""
+        chunks = f", {sizes.chunks} chunks per stage" if sizes.chunks > 1 else ""
         yield "schedule", f"use the {sizes.schedule} schedule{chunks}"
     if sizes.zero and sizes.shard > 1:
         copies = sizes.dp * sizes.cp // sizes.shard

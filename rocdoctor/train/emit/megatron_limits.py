@@ -48,7 +48,7 @@ def _numbers(work: Work) -> str | None:
     if work.pure_bf16:
         return "it keeps fp32 master weights, pure bf16 cannot be set; nearest: bf16"
     if work.precision == "fp8-rowwise":
-        return "no recipe has one scale a row; nearest: fp8"
+        return "no recipe has one scale per row; nearest: fp8"
     if work.precision == "fp8" and sizes.zero != 1:
         return "weights stay in 8 bits only with the distributed optimizer; nearest: dist_opt true"
     if work.precision == "fp32" and work.flash:

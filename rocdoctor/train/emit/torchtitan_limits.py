@@ -35,7 +35,7 @@ def _model(work: Work) -> str | None:
         return without_code(model)
     longest = FLAVOURS[name].longest
     if work.seq > longest:
-        return f"its {name} takes at most {longest} tokens a sequence, not {work.seq}; nearest: {longest}"
+        return f"its {name} takes at most {longest} tokens per sequence, not {work.seq}; nearest: {longest}"
     if model.tied and sizes.pp > 1:
         return f"{name} shares its embedding with the head, which excludes pipeline parallelism; nearest: pp 1"
     if model.latent is None and model.kv_heads % sizes.tp:
@@ -93,12 +93,12 @@ def _pipeline(work: Work) -> str | None:
         return f"it runs {', '.join(SCHEDULES)}, not {sizes.schedule}; nearest: zbv"
     many = sizes.schedule in ("interleaved", "zbv")
     if many != (sizes.chunks > 1) or (sizes.schedule == "zbv" and sizes.chunks != 2):
-        return f"{sizes.schedule} does not run with {sizes.chunks} chunks a stage; nearest: vpp {2 if many else 1}"
+        return f"{sizes.schedule} does not run with {sizes.chunks} chunks per stage; nearest: vpp {2 if many else 1}"
     stages = sizes.pp * sizes.chunks
     each = ceil(layers / stages)
     if ceil(layers / each) != stages:
         return (
-            f"{layers} layers, {each} a stage, make {ceil(layers / each)} stages, not {stages}; nearest: a smaller pp"
+            f"{layers} layers, {each} per stage, make {ceil(layers / each)} stages, not {stages}; nearest: a smaller pp"
         )
     if sizes.schedule == "1f1b" and count < sizes.pp:
         return f"1F1B needs at least {sizes.pp} micro-batches, not {count}; nearest: {sizes.pp}"

@@ -151,7 +151,7 @@ def elsewhere(found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
     ]
     share = max(rates, default=0.0) / chosen.speed.tokens_per_s_per_gpu - 1
     if share >= _WORTH_ANOTHER:
-        yield f"Megatron-LM would be {share:.0%} faster by this estimate; --framework megatron plans for it."
+        yield f"Megatron-LM would be {share:.0%} faster by this estimate. Plan for it with --framework megatron."
 
 
 def longer(search: Search, found: Iterable[Candidate], chosen: Candidate) -> Iterable[str]:
@@ -167,13 +167,14 @@ def longer(search: Search, found: Iterable[Candidate], chosen: Candidate) -> Ite
     ]
     tokens = f"{chosen.sequences * workload.seq / 1e6:.2g} million tokens"
     if not usual:
-        yield f"A step has {tokens}, few for pretraining; a longer one needs more memory than there is."
+        yield f"A step has {tokens}, which is few for pretraining. A longer step needs more memory than there is."
         return
     best_of = max(usual, key=lambda one: one.score)
     share = 1 - best_of.pace / chosen.pace
-    words = f"about {share:.0%} slower" if share >= 0.005 else "as fast"
+    words = f"about {share:.0%} slower" if share >= 0.005 else "equally fast"
     yield (
-        f"A step has {tokens}, few for pretraining. With --global-batch {best_of.sequences} the best plan is {words}."
+        f"A step has {tokens}, which is few for pretraining. With --global-batch {best_of.sequences} the best plan "
+        f"is {words}."
     )
 
 

@@ -73,7 +73,7 @@ def _always(fleet: Fleet) -> Iterator[Setting]:
     yield from _visibility(fleet)
     if fleet.vendor != "cpu" and fleet.gpus > 1:
         library = "RCCL" if fleet.vendor == "amd" else "NCCL"
-        yield Setting("NCCL_DEBUG", "WARN", f"so that {library} says why a start failed; INFO is for reports")
+        yield Setting("NCCL_DEBUG", "WARN", f"so that {library} says why a start failed; for a bug report, use INFO")
     if fleet.vendor == "amd":
         yield from _rocm(fleet)
 
@@ -87,8 +87,8 @@ def _wanted(plan: Plan) -> Iterator[Setting]:
     yield from _megatron(plan)
     guide = _two_queues(plan)
     if guide is not None:
-        yield Setting("TORCH_NCCL_HIGH_PRIORITY", "1", f"collectives go first: {guide}")
-        yield Setting("GPU_MAX_HW_QUEUES", "2", f"one queue to compute, one to communicate: {guide}")
+        yield Setting("TORCH_NCCL_HIGH_PRIORITY", "1", f"gives collectives priority: {guide}")
+        yield Setting("GPU_MAX_HW_QUEUES", "2", f"one queue for computing, one for communication: {guide}")
 
 
 def _two_queues(plan: Plan) -> str | None:
@@ -97,7 +97,7 @@ def _two_queues(plan: Plan) -> str | None:
     if fleet.vendor != "amd" or fleet.gpus == 1:
         return None
     if fleet.nodes > 1 and _is_mi300x(fleet) and framework in ("fsdp1", "fsdp2"):
-        return "AMD's workload guide for MI300X, for FSDP over several nodes"
+        return "AMD's workload guide for MI300X, for FSDP on several nodes"
     # AMD-AGI/Primus runner/helpers/envs/base_env.sh, for all Instinct GPUs; read 2026-11-29.
     return "AMD's Primus starts Megatron-LM this way" if framework == "megatron" and _is_instinct(fleet) else None
 
@@ -113,7 +113,7 @@ def _shares(count: int | None, what: str, ranks: int) -> Iterator[Setting]:
         return  # a single process takes all cores by itself
     each = max(1, count // ranks)
     other = "torchrun would set 1" + (", with a warning" if each == 1 else "")
-    yield Setting("OMP_NUM_THREADS", str(each), f"{count} {what} for {ranks} ranks of a node; {other}")
+    yield Setting("OMP_NUM_THREADS", str(each), f"{count} {what} shared by {ranks} ranks on each node; {other}")
 
 
 def _chosen(vendor: str, numbers: Iterable[int], reason: str) -> Setting:
@@ -140,7 +140,7 @@ def _allocator(plan: Plan) -> Iterator[Setting]:
         return
     if high > _CLOSE * usable:
         name = "PYTORCH_ALLOC_CONF" if release >= (2, 9) else "PYTORCH_CUDA_ALLOC_CONF"
-        reason = f"up to {high / GIB:.0f} of {usable / GIB:.0f} GiB are needed, so memory must not be lost in fragments"
+        reason = f"up to {high / GIB:.0f} of {usable / GIB:.0f} GiB are needed, so fragments must not waste memory"
         yield Setting(name, "expandable_segments:True", reason)
 
 
@@ -166,7 +166,7 @@ def _rocm(fleet: Fleet) -> Iterator[Setting]:
         yield Setting(
             "HSA_FORCE_FINE_GRAIN_PCIE",
             "1",
-            "these GPUs reach each other over PCIe, where RCCL's documentation asks for it",
+            "RCCL's documentation asks for it, because these GPUs reach each other over PCIe",
         )
     if several and gfx in ("gfx90a", "gfx942") and known and hip < (6, 4):
         yield _scratch(f"ROCm {hip[0]}.{hip[1]}: RCCL's changelog asks for it before ROCm 6.4")
@@ -210,8 +210,10 @@ def for_diagnosis(plan: Plan) -> tuple[Setting, ...]:
     if plan.fleet.vendor == "cpu" or plan.fleet.gpus < 2:
         return ()
     return (
-        Setting("TORCH_NCCL_DUMP_ON_TIMEOUT", "1", "a collective that times out writes what each rank waited for"),
-        Setting("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000", "how many collectives such a file keeps"),
+        Setting(
+            "TORCH_NCCL_DUMP_ON_TIMEOUT", "1", "when a collective times out, a file shows what each rank waited for"
+        ),
+        Setting("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000", "how many collectives that file keeps"),
     )
 
 
@@ -224,8 +226,9 @@ def after_a_test(plan: Plan) -> tuple[Setting, ...]:
             Setting(
                 "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL",
                 "1",
-                "the memory of this plan counts on flash attention"
-                f", which torch may hold back on {gfx} as experimental: let `rocdoctor smoke` pass with it first",
+                "the plan's memory relies on flash attention"
+                f", which torch may disable on {gfx} as experimental: check first that `rocdoctor smoke` passes with "
+                f"it",
             )
         )
     value = best_value(gfx) if fleet.vendor == "amd" else None
@@ -234,8 +237,8 @@ def after_a_test(plan: Plan) -> tuple[Setting, ...]:
             Setting(
                 OVERRIDE,
                 value,
-                f"torch's builds have no code for {gfx}, so this GPU is not supported. People run "
-                "the code of its nearest relative by this variable; nobody vouches for the results",
+                f"torch's builds have no code for {gfx}, so this GPU is not supported. With this variable, people run "
+                "the code of its nearest relative; nobody vouches for the results",
             )
         )
     return tuple(found)
@@ -248,13 +251,14 @@ def by_node(plan: Plan) -> tuple[str, ...]:
         return ()
     if fleet.vendor == "cpu":
         return (
-            "GLOO_SOCKET_IFNAME: the interface between the nodes, by its exact name on each node, where a node has "
-            "several.",
+            "GLOO_SOCKET_IFNAME: if a node has several interfaces, the exact name of the one that connects the "
+            "nodes. It "
+            "may differ from node to node.",
         )
     return (
-        "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME: the interface between the nodes, by its name on each node, where a "
-        "node has several (NCCL_SOCKET_IFNAME takes =eth0 for the exact name, GLOO_SOCKET_IFNAME only the name). A "
-        "wrong name hangs the start, so nothing is guessed here.",
-        "NCCL_IB_HCA: the RDMA cards to use, where some of a node are only for storage or management.",
+        "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME: if a node has several interfaces, the one that connects the nodes "
+        "(NCCL_SOCKET_IFNAME takes =eth0 for the exact name, GLOO_SOCKET_IFNAME only the name). A wrong name hangs the "
+        "start, so nothing is guessed here.",
+        "NCCL_IB_HCA: the RDMA cards to use, if some cards of a node are only for storage or management.",
         "`rocdoctor smoke --nnodes` shows whether the nodes can reach each other now.",
     )

@@ -37,13 +37,13 @@ ENGINE_ATTENTION = SoftwareAnswer("flash", "Transformer Engine kernels, which st
 
 def attention(fleet: Fleet) -> SoftwareAnswer:
     """The attention kernel to plan with: ``flash`` keeps no scores, ``math`` keeps them all."""
-    unknown = "whether torch has an attention kernel for this GPU is not known, so the scores are planned for"
+    unknown = "it is not known whether torch has an attention kernel for this GPU, so the plan has room for the scores"
     return _ask(fleet, "attention") or SoftwareAnswer("math", unknown)
 
 
 def precision(fleet: Fleet) -> SoftwareAnswer:
     """``bf16``, ``fp16`` (with a gradient scaler) or ``fp32``."""
-    unknown = "what types this GPU's matrix units take is not known; bf16 needs no loss scaling on any"
+    unknown = "it is not known which types this GPU's matrix units support; bf16 needs no loss scaling on any GPU"
     return _ask(fleet, "precision") or SoftwareAnswer("bf16", unknown)
 
 
@@ -59,13 +59,13 @@ def four_bit(fleet: Fleet) -> SoftwareAnswer:
 
 def fp8(fleet: Fleet) -> SoftwareAnswer:
     """Whether the matrix units take 8-bit floating point types."""
-    return _ask(fleet, "fp8") or SoftwareAnswer("unknown", "whether this GPU has 8-bit types is not known")
+    return _ask(fleet, "fp8") or SoftwareAnswer("unknown", "it is not known whether this GPU has 8-bit types")
 
 
 def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> SoftwareAnswer:
     if fleet.vendor != "amd":
         return _ask(fleet, question) or SoftwareAnswer(
-            "unknown", f"whether bitsandbytes has {words_of} here is not known"
+            "unknown", f"it is not known whether bitsandbytes has {words_of} here"
         )
     table = load_table(_TABLE)["bitsandbytes_rocm"]
     by_series: Mapping[str, list[str]] = table["series"]
@@ -74,9 +74,7 @@ def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> SoftwareAnswer:
         return SoftwareAnswer("unknown", "the target of this GPU is not known", said)
     having = [one for one, targets in by_series.items() if gfx in targets]
     if not having:
-        return SoftwareAnswer(
-            "no", f"no wheel of bitsandbytes has {words_of} for {gfx}; it would have to be built here", said
-        )
+        return SoftwareAnswer("no", f"no bitsandbytes wheel has {words_of} for {gfx}; you would have to build it", said)
     old = _older_wheel(fleet, gfx, words_of)
     rocm = series(fleet.software.hip) if fleet.software.hip else ""
     if not rocm:
@@ -87,12 +85,12 @@ def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> SoftwareAnswer:
     if rocm in by_series:
         return SoftwareAnswer(
             "no",
-            f"the wheel of bitsandbytes has nothing for {gfx} with ROCm {rocm}, but with ROCm {', '.join(having)}",
+            f"the bitsandbytes wheel supports {gfx} with ROCm {', '.join(having)}, but not with ROCm {rocm}",
             said,
         )
     return SoftwareAnswer(
         "unknown",
-        f"the wheel of bitsandbytes has no library for ROCm {rocm}; it has for ROCm {', '.join(having)}",
+        f"the bitsandbytes wheel has libraries for ROCm {', '.join(having)}, but none for ROCm {rocm}",
         said,
     )
 
@@ -109,7 +107,7 @@ def _older_wheel(fleet: Fleet, gfx: str, words_of: str) -> SoftwareAnswer | None
     if not release or release >= (_TABLE_OF if gfx not in _FIRST_TARGETS else _FIRST_ROCM):
         return None
     lacks = f"nothing for {gfx}" if release >= _FIRST_ROCM else "nothing for ROCm"
-    said = f"bitsandbytes {version} is installed, whose wheel may have {lacks}; 0.50 has {words_of}: update it"
+    said = f"bitsandbytes {version} is installed, and its wheel may have {lacks}. Update it: 0.50 has {words_of}"
     return SoftwareAnswer("unknown", said, "installation.mdx of the tags of bitsandbytes, read 2026-11-29")
 
 

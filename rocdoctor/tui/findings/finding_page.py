@@ -285,7 +285,7 @@ def _no_finding(out: _Page, row: FindingsRow, details: Details | None) -> None:
     if row.state == "not-applicable":
         out.say(f"There is nothing to judge here: {one_line(row.why)}.")
         return
-    out.say("Whether this applies here is not known.", style="bold")
+    out.say("It is not known whether this applies here.", style="bold")
     out.title("Why it is unknown")
     out.say(one_line(row.why), "  ")
     out.title("What would answer it")

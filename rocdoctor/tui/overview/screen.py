@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rocdoctor.tui.story import Story
 
 _PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GPUs"), ("next", "next"))
-_IN_SHORT, _LOOKING = "in short", "Looking. What is known appears at once, slow tools follow."
+_IN_SHORT, _LOOKING = "in short", "Looking. Known facts appear at once; slow tools follow."
 _PANEL_AREAS = {"gpus": "thermals", "changes": "findings", "links": "topology"}
 _OTHER_LINES = 30  # of the overview but for the findings
 _ONE_MOMENT = "unknown: this is one moment; key 0 compares it with another"

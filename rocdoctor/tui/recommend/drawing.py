@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS = 110
 # What the command line calls an option is a field here.
-_FIELD = ("--seq sets another", "the field sequence takes another")
+_FIELD = ("change it with --seq", "the field sequence changes it")
 _BAR_STYLES = {"yes": STATE_STYLE["pass"], "tight": SEVERITY_STYLE["warning"], "no": SEVERITY_STYLE["error"]}
 
 

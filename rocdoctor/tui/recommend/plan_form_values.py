@@ -33,7 +33,7 @@ METHODS = (
 )
 GOALS = (("speed", "most tokens per second"), ("memory", "least memory at half the speed or more"))
 FRAMEWORKS = (
-    ("", "any: the plainest that does it"),
+    ("", "any: the simplest that works"),
     ("ddp", "DistributedDataParallel"),
     ("fsdp", "fully_shard of PyTorch"),
     ("deepspeed", "DeepSpeed ZeRO"),

@@ -45,7 +45,7 @@ class RecommendPage(Page):
         Binding("f", "files", "Files", tooltip="the files of the plan"),
         Binding("m", "estimate", "Memory", tooltip="the plan's memory by part, its speed, and why"),
         Binding("w", "write", "Write", tooltip="write the files; asks for a folder"),
-        Binding("c", "copy", "Copy", tooltip="copy the command line that gives the same"),
+        Binding("c", "copy", "Copy", tooltip="copy the command line for the same plan"),
         Binding("l", "lint", "Lint", show=False, tooltip="check the plan's files as rocdoctor lint does"),
         Binding("L", "lint_path", "Lint a file", show=False, tooltip="check a file or a folder of your own"),
         Binding("slash", "search", "Search", show=False, tooltip="search the models"),
@@ -338,7 +338,7 @@ class RecommendPage(Page):
         """The command line of what is seen."""
         source = self._source()
         if self._answer is None or source == "":
-            self.notify("there is no command line that gives this" if self._answer else "there is no plan yet")
+            self.notify("no command line gives this plan" if self._answer else "there is no plan yet")
             return
         targets = self._files.targets if self.view == "files" else ()
         line = command(self._of, source, targets, FOLDER)

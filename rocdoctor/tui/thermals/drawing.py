@@ -107,7 +107,7 @@ def row(now: GpuNow, width: int, scale: Scale | None = None) -> Text:
     if nothing_known(now):
         line = Text(f"{marked(gpu.index, now.standing):<{4 if width >= WIDE else 3}} ", no_wrap=True)
         mark(line, gpu.index, now.standing)
-        return line.append("nothing is known of its sensors", style=_STYLES["unknown"])
+        return line.append("nothing is known about its sensors", style=_STYLES["unknown"])
     cells = (
         marked(gpu.index, now.standing),
         temp_cell,

@@ -41,7 +41,7 @@ class TopologyPage(Page):
         Binding("m", "links", "Links", tooltip="to the links between GPUs"),
         Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
         Binding("enter", "findings", "Findings", tooltip="the findings of the GPU, or all"),
-        Binding("slash", "search", "Search", key_display="/", tooltip="go to the next line with some words"),
+        Binding("slash", "search", "Search", key_display="/", tooltip="go to the next line that contains some words"),
         Binding("pagedown,space", "page(1)", "Page down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),
         Binding("home", "end(-1)", "Top", show=False),

@@ -37,7 +37,10 @@ def as_markdown(plan: SetupPlan, lines: Iterable[str] = ()) -> str:
         ("empty", "No step is known for ROCm on this machine."),
         ("risky", "Step 1 of 2, now: Remove old packages."),
         ("unknown", "Step 3 of 3, now: Install torch."),
-        ("impossible", "No source names a way to training with PyTorch here: step 1 of 1, Compute driver for gfx803."),
+        (
+            "impossible",
+            "No source describes a way to training with PyTorch here: step 1 of 1, Compute driver for gfx803.",
+        ),
         ("optional", "Training with PyTorch needs nothing more."),
     ],
 )
@@ -130,7 +133,7 @@ def test_one_step_alone_has_all_that_is_known_of_it() -> None:
 def test_the_key_comes_before_the_restart_that_needs_it() -> None:
     key = replace(KEY, state="todo")
     plan = SetupPlan("pytorch", (DRIVER, key, RESTART))
-    assert "Do step 2 (Enrol the key that signs the module) before you restart" in headline(plan).more[0]
+    assert "Before you restart, do step 2 (Enrol the key that signs the module)" in headline(plan).more[0]
     assert "restart, then run" in headline(SetupPlan("pytorch", (DRIVER, replace(key, state="done"), RESTART))).more[0]
 
 

@@ -122,7 +122,7 @@ def test_hostile_text_stays_in_its_place() -> None:
 
 def test_what_stands_in_words_is_said_to() -> None:
     text = reply_to("I have an RX 6700 XT and I have set HSA_OVERRIDE_GFX_VERSION=11.0.0, the desktop crashes.\n")
-    assert "Confidence: possible; it rests on what is said in words" in text
+    assert "Confidence: possible; it rests on the writer's words" in text
     assert "(line 1, in words)" in text
 
 

@@ -76,7 +76,7 @@ def _told(**fields: Any) -> str:
 
 # Each setting that the memory of a plan rests on: a specification with it, and what the program is told.
 _DEMANDS: list[tuple[dict[str, Any], str]] = [
-    ({"micro_batch": 3}, "3 sequences of 8192 tokens a data-parallel rank and pass"),
+    ({"micro_batch": 3}, "3 sequences of 8192 tokens per data-parallel rank and pass"),
     ({"micro_batch": 3, "grad_accum": 5}, "5 passes before each optimizer step, which sees 120 sequences"),
     ({"seq": 4096}, "1 sequence of 4096 tokens"),
     ({"framework": "ddp"}, "DistributedDataParallel"),
@@ -87,10 +87,10 @@ _DEMANDS: list[tuple[dict[str, Any], str]] = [
     ({"framework": "deepspeed", "parallel": {"zero": 3, "offload_optimizer": "cpu"}}, "optimizer in main memory"),
     ({"parallel": {"tp": 4, "sp": True}, "framework": "megatron"}, "tensor parallelism over 4"),
     ({"parallel": {"tp": 4, "sp": True}, "framework": "megatron"}, "sequence parallelism"),
-    ({"parallel": {"pp": 4, "vpp": 2, "schedule": "interleaved"}, "framework": "megatron"}, "2 chunks a stage"),
+    ({"parallel": {"pp": 4, "vpp": 2, "schedule": "interleaved"}, "framework": "megatron"}, "2 chunks per stage"),
     ({"parallel": {"cp": 2}, "framework": "megatron"}, "context parallelism over 2"),
     ({"precision": "fp16"}, "gradient scaler"),
-    ({"precision": "fp8"}, "float8 with one scale a tensor"),
+    ({"precision": "fp8"}, "float8 with one scale per tensor"),
     ({"precision": "pure bf16"}, "gradients and optimizer in bf16"),
     ({"recompute": "full"}, "activations of all layers"),
     ({"recompute": "full", "recompute_layers": 7}, "7 of the 32 layers"),

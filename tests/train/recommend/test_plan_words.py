@@ -65,7 +65,7 @@ def test_a_gpu_in_main_memory_may_need_no_more_than_a_larger_limit() -> None:
     (first, *_) = [one.text for one in recommend(halo, workload).needed[1:]]
     size = re.match(r"([\d.]+) GiB of main memory for the GPU would be enough", first)
     assert size is not None
-    assert "it may use 56.1 GiB now" in first
+    assert "It may use 56.1 GiB now" in first
     wide = replace(halo, spec_gpu={**halo.spec_gpu, "mem_gib": float(size[1]), "usable_gib": float(size[1])})
     assert recommend(wide, workload).plan is not None
     # What works in HBM of its own gets no more of it.
@@ -84,7 +84,7 @@ def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:
 def test_one_sequence_is_no_plural_and_a_processor_is_no_gpu() -> None:
     answer = recommend(_laptop(), read_workload("qwen2.5-0.5b", "pretrain", 2048))
     text = render(document(answer), 100)
-    assert "no batch size was asked for: 1 sequence (2048 tokens) a step" in text
+    assert "you gave no batch size, so a step has 1 sequence (2048 tokens)" in text
     assert "this CPU's peak rate" in text
     assert "smoke --figures" not in text
 
@@ -96,8 +96,8 @@ def test_a_step_on_processors_is_told_by_what_it_computes() -> None:
     # Forward twice and backward to the inputs: 6 FLOP for each of 494 M weights that a token meets, 32,768 tokens.
     assert pytest.approx(97.1e12, rel=0.01) == 6 * 494e6 * 32768
     (told,) = (one for one in answer.plan.notes if "TFLOP" in one)
-    assert told.startswith("A step is 97.1 TFLOP of matrix products: 97.1 s ")
-    assert "1,000 steps 27 hours" in told
+    assert told.startswith("A step takes 97.1 TFLOP of matrix products. ")
+    assert "1,000 steps take 27 hours" in told
     assert "32-bit weights" in next(one.reason for one in answer.plan.choices if one.key == "method")
 
 

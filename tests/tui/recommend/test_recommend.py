@@ -227,7 +227,7 @@ def test_from_the_form_to_written_files(tmp_path: Path, capsys: pytest.CaptureFi
         before = page._answer
         await pilot.press("enter")
         await until(pilot, lambda: page._answer is not before)
-        assert "sequences a step as asked" in shown(app) or page.view == "plan"
+        assert "sequences per step, as you asked" in shown(app) or page.view == "plan"
         files = await _files(page, pilot)
         assert files.emission is not None
         assert [one.name for one in files.emission.files] == ["rocdoctor-env.sh", "rocdoctor.env", "train.sh"]

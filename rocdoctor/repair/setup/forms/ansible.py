@@ -24,9 +24,9 @@ _MARK = "/run/rocdoctor-restart"  # the script's own: a restart removes it
 _PACKAGES = ("ansible.builtin.apt", "ansible.builtin.dnf")
 Made = tuple[SetupPlan, PlanOrigin]
 _NOT_HERE = {
-    "look": "it is looked at when the steps before it are done",
-    "person": "somebody has to do it, and the goal does not need it",
-    "no-way": "no source names a way, and the goal does not need it",
+    "look": "it is checked after the steps before it",
+    "person": "it has to be done by hand, and the goal does not need it",
+    "no-way": "no source describes a way, and the goal does not need it",
 }
 
 

@@ -40,7 +40,7 @@ _DEVICES = {
     "cpu": ("--ipc=host",),
 }
 _DEVICE_NOTES = {
-    "amd": "The group is the number of the one that owns the nodes on the host: its name means nothing in an image.",
+    "amd": "Give the group by the number that owns the nodes on the host: its name means nothing in an image.",
     "nvidia": "--gpus needs NVIDIA's container toolkit on the host (rocdoctor setup --goal container).",
 }
 
@@ -113,7 +113,9 @@ def _head(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str) -> I
     yield "#   docker run --rm -it " + " \\\n#     ".join([*flags, '-v "$PWD:/work" train'])
     if vendor in _DEVICE_NOTES:
         yield from comment(_DEVICE_NOTES[vendor])
-    yield from comment("--ipc=host lends the memory of /dev/shm that data loaders and collectives exchange data in.")
+    yield from comment(
+        "--ipc=host gives the container the host's /dev/shm, through which data loaders and collectives exchange data."
+    )
     here = ("firmware", "kernel", "driver")
     left = [one for one in host.steps if one.layer in here and one.state != "done" and not one.optional]
     for step in left:
@@ -135,7 +137,7 @@ def _steps(image: SetupPlan, base: _Base) -> Iterator[str]:
             yield "# The base image has it."
             continue
         if fate(image, step) != "run":
-            yield "# Not in this image: somebody has to do it, and the goal does not need it."
+            yield "# Not in this image: it has to be done by hand, and the goal does not need it."
             continue
         made = made or any(one.words[-1:] == (ENVIRONMENT,) for one in step.actions)
         yield from _instructions(step)
@@ -144,7 +146,7 @@ def _steps(image: SetupPlan, base: _Base) -> Iterator[str]:
             yield f'ENV PATH="{ENVIRONMENT}/bin:$PATH"'
     if any(step.layer == "torch" for step in image.steps):
         python = f"{ENVIRONMENT}/bin/python" if made else "python3"
-        yield from ("", "# The build ends where torch cannot be loaded; no GPU is seen while an image is built.")
+        yield from ("", "# The build fails if torch cannot be loaded. No GPU is visible while an image is built.")
         yield f'RUN {python} -c "import torch; print(torch.__version__, torch.version.hip or torch.version.cuda)"'
     yield from ("", "WORKDIR /work")
 

@@ -113,7 +113,7 @@ def _network(situation: Situation) -> Step:
         shown = cite(machine.interfaces, ", ".join(f"{name} is up" for name in there))
         return Step("cluster-network", title, "done", why, (shown,), verify=verify, notes=_notes(situation))
     if not up:
-        why = "The evidence shows no network card that is up, so which interface connects the nodes is not known."
+        why = "The evidence shows no network card that is up, so it is not known which interface connects the nodes."
         return Step("cluster-network", title, "unknown", why, verify=Verify(command="ip -br link"))
     evidence = tuple(quote(_source(nic), f"{nic.name} is {value_or(nic.state, '')}") for nic in up[:8])
     alike: dict[str, list[str]] = {}
@@ -149,11 +149,11 @@ def _interfaces(situation: Situation) -> list[str]:
 def _notes(situation: Situation) -> tuple[str, ...]:
     """What one node cannot show of itself."""
     found = [
-        "All nodes and the switches between them need the same MTU; one that is smaller on the way stalls large "
-        "messages only.",
-        "Firewalls between the nodes must let through the port of the meeting (torchrun: 29500 unless named) and the "
-        "ports that NCCL, RCCL and gloo choose for themselves, which usually means all traffic within the cluster's "
-        "network.",
+        "All nodes and the switches between them need the same MTU. A smaller one anywhere on the way stalls only "
+        "large "
+        "messages.",
+        "Firewalls between the nodes must allow the rendezvous port (torchrun: 29500 by default) and the ports that "
+        "NCCL, RCCL and gloo choose for themselves. This usually means all traffic within the cluster's network.",
         "If a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
         "GLOO_SOCKET_IFNAME.",
     ]

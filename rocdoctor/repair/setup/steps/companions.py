@@ -166,7 +166,7 @@ def _others(situation: Situation, want: RequiredTorch) -> tuple[str, ...]:
         "yes": "there are builds",
         "no": "no build has code for it",
         "risky": "it may fail",
-        "unknown": "whether a build has code for it is not known",
+        "unknown": "it is not known whether a build has code for it",
     }
     found: list[str] = []
     for one in install.companions(want.gfx[0], release):

@@ -22,8 +22,8 @@ _CHECK = "device-node-denied"
 _VERIFY = Verify(_CHECK)
 _RED_HAT_KERNEL = regex(r"\.(?:fc|el)\d")
 _ELSEWHERE = (
-    "If usermod says that the user does not exist, the account is of a directory (SSSD, LDAP): then AMD's udev rule "
-    "opens the nodes, /etc/udev/rules.d/70-amdgpu.rules on its page of prerequisites."
+    "If usermod says that the user does not exist, the account comes from a directory (SSSD, LDAP). Then use AMD's "
+    "udev rule to open the nodes: /etc/udev/rules.d/70-amdgpu.rules, on AMD's page of prerequisites."
 )
 
 
@@ -71,7 +71,9 @@ def _open(situation: Situation) -> Step:
     node = node_at(machine, KFD)
     if node is not None and isinstance(node.exists, Known) and not node.exists.value:
         return _ahead(situation, cite(node.exists, "no /dev/kfd"))
-    return Step(_ID, _TITLE, "unknown", f"Whether this user may open the GPU is not known: {reason}.", verify=_VERIFY)
+    return Step(
+        _ID, _TITLE, "unknown", f"It is not known whether this user may open the GPU: {reason}.", verify=_VERIFY
+    )
 
 
 def _ahead(situation: Situation, gone: Evidence) -> Step:
@@ -160,7 +162,8 @@ def _rule(situation: Situation, denied: Finding) -> Step:
         _ID,
         _TITLE,
         "todo",
-        f"{sentence(denied.message)} This account is of a directory (SSSD, LDAP), so usermod cannot add it to a group "
+        f"{sentence(denied.message)} This account comes from a directory (SSSD, LDAP), so usermod cannot add it to a "
+        f"group "
         "of this machine.",
         (*denied.evidence, cite(directory, "the user's own group is not in it")),
         actions,
@@ -171,8 +174,8 @@ def _rule(situation: Situation, denied: Finding) -> Step:
         actions_of(undo),
         notes=(
             meaning,
-            "To open them to some only, let the administrator of the directory give those a group with the number of "
-            "render here (getent group render), on all machines the same.",
+            "To open them to some users only, the directory's administrator can give these a group with the number of "
+            "render here (getent group render), the same on all machines.",
         ),
         sources=sources_of(do),
         table="install_access",

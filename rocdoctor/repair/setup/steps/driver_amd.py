@@ -319,7 +319,8 @@ def _packages(
     secure = situation.machine.kernel.secure_boot
     if isinstance(secure, Unknown) and secure.reason != "absent":  # without EFI variables there is no Secure Boot
         notes.append(
-            "Whether Secure Boot is on is not known here (mokutil --sb-state shows it). If it is, its key comes first."
+            "It is not known whether Secure Boot is on here (mokutil --sb-state shows it). If it is, its key comes "
+            "first."
         )
     if situation.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")

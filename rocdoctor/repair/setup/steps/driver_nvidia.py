@@ -89,7 +89,7 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
         told = served_capabilities(situation.machine)
         ended = bool(told) and install.driver_needed(told[0]) == "ended"  # a newer one would not run it
         if isinstance(version, Known) and not ended and numbers(version.value) and numbers(version.value) < _FLOOR:
-            why = f"Driver {version.value} is older than every CUDA 12 build of torch asks for ({_FLOOR[0]})."
+            why = f"Driver {version.value} is too old for every CUDA 12 build of torch ({_FLOOR[0]} or newer)."
             newer = Verify(command="nvidia-smi", shows=f"driver {_FLOOR[0]} or newer")
             return _install(situation, why, (cite(version),), newer)
         if reason is None or reason[0] in ("gpu-without-driver", "wrong-kernel-driver"):
@@ -132,7 +132,7 @@ def _without_cuda(gpus: Sequence[Gpu]) -> tuple[str, ...]:
     names = [value_or(gpu.name, "") for gpu in gpus if value_or(gpu.vgpu, False)]
     name = next(filter(runs_no_cuda, names), None)
     ask = "ask whoever runs the hypervisor for one of the C or Q series."
-    return () if name is None else (f"{name} is a vGPU of a series that runs no CUDA: {ask}",)
+    return () if name is None else (f"{name} is a vGPU of a series that does not support CUDA: {ask}",)
 
 
 def _left_out(situation: Situation) -> tuple[str, ...]:
@@ -268,7 +268,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if situation.secure_boot and route.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
     if situation.secure_boot is None and route.secure_boot:
-        notes.append(f"Whether Secure Boot is on is not known. {install.boot_notes(route.secure_boot)[0]}")
+        notes.append(f"It is not known whether Secure Boot is on. {install.boot_notes(route.secure_boot)[0]}")
     if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
         notes.append("Ubuntu signs this module, so Secure Boot accepts it.")
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):

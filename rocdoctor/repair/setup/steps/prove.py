@@ -53,7 +53,7 @@ def _checks(situation: Situation) -> Step:
         why = "No check finds an error in this evidence."
         if diagnosis.worst == "error":
             evidence = (Evidence("only errors of a GPU that is not used for training", "rocdoctor check"),)
-            why = "No check finds an error that touches training: what is left is of a GPU without ROCm."
+            why = "No check finds an error that touches training: the rest concerns a GPU without ROCm."
         return Step("checks", "Check the whole machine", "done", why, evidence, verify=verify, notes=notes)
     first = causes[0]
     left = "remains" if len(causes) == 1 else "remain, the first"

@@ -32,7 +32,7 @@ def steps(situation: Situation) -> Sequence[Step]:
         why = f"{sentence(here.why)} rocdoctor --python PATH names the interpreter of the job."
         return (Step(_ID, _TITLE, "unknown", why, verify=Verify(command="python3 --version")),)
     if isinstance(want, RequiredTorch) and judged(situation, want).state == "good":
-        why = f"{here.path} is {here.words} with Python {here.series}, and the torch that serves this machine is in it."
+        why = f"{here.path} is {here.words} with Python {here.series}, and has the torch that this machine needs."
         return (Step(_ID, _TITLE, "done", why, here.evidence),)
     if situation.nixos:
         return ()  # torch comes with an interpreter of its own (nixpkgs.py)
@@ -66,7 +66,9 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     if made is None or (fits and made.series not in fits):
         which = f"Python {fits[-1]} or older" if fits else "another Python"
         gap = f"The tables have no wheel for Python {made.series}." if made is not None and fits else ""
-        more = f"An environment with {which} is needed; which package of {situation.os_words} provides it is not known."
+        more = (
+            f"An environment with {which} is needed; it is not known which package of {situation.os_words} provides it."
+        )
         return Step(
             _ID,
             "Make a Python environment",

@@ -231,8 +231,8 @@ def _too_old(situation: Situation, route: install.Route) -> tuple[str, bool]:
             text = f"{where}, whose list has neither {gfx} nor a related target (the list for {later} does). {newer}"
             return text, True
         return (
-            f"{where}. AMD's list for it does not have {gfx} (the list for {later} does), and whether the distribution "
-            f"still builds for it is not known. {newer}"
+            f"{where}. AMD's list for it does not have {gfx} (the list for {later} does), and it is not known "
+            f"whether the distribution still builds for it. {newer}"
         ), False
     return "", True
 

@@ -63,7 +63,7 @@ def _install(situation: Situation, want: RequiredTorch, into: Interpreter, wheel
         verify,
         (uninstall(into, ("rocm", "rocm-sdk-core", "rocm-sdk-devel")),),
         wheel.risk or "",
-        ("Tools are in the environment (hipcc, rocminfo); what else it brought is listed by pip list.",),
+        ("The environment then has tools (hipcc, rocminfo); pip list shows what else was installed.",),
         sources,
         "install_torch",
         install.weakest("install_torch", sources),

@@ -274,7 +274,7 @@ def _notes(
                 found.append(f"Known issue since {issue.seen} ({issue.workload}): {told}")
     if situation.wsl and want.backend == "rocm" and wheel.kind != "amd":
         found.append(
-            "Whether the runtime inside this wheel reaches the Windows GPU is not known; AMD's wheels of ROCm 10.1 "
+            "It is not known whether the runtime inside this wheel reaches the Windows GPU; AMD's wheels of ROCm 10.1 "
             "include what it needs."
         )
     installed = [value_or(one.version, "") for one in situation.machine.rocm]

@@ -72,7 +72,7 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
     if work.flash and work.precision == "bf16":
         why = f"{why}. {_PACKED}"
     yield RecipeLine("attn_implementation", "sdpa" if work.flash else "eager", why)
-    yield RecipeLine("sequence_len", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
+    yield RecipeLine("sequence_len", work.seq, f"activations were estimated for {work.seq} tokens per sequence")
     yield RecipeLine("sample_packing", True, "every sequence is about that long: padding would be computed for nothing")
     yield RecipeLine("pad_to_sequence_len", True)
     yield RecipeLine("lora_r", work.lora_rank, "the rank that was estimated")

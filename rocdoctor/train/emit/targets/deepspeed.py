@@ -70,10 +70,10 @@ def _batches(plan: Plan) -> list[DeepSpeedLine]:
     work = plan.work
     return [
         DeepSpeedLine(
-            "train_micro_batch_size_per_gpu", work.micro_batch, plan.why("micro_batch") or "sequences a GPU and pass"
+            "train_micro_batch_size_per_gpu", work.micro_batch, plan.why("micro_batch") or "sequences per GPU and pass"
         ),
         DeepSpeedLine(
-            "gradient_accumulation_steps", work.microbatches, plan.why("grad_accum") or "passes before a step"
+            "gradient_accumulation_steps", work.microbatches, plan.why("grad_accum") or "passes before each step"
         ),
         DeepSpeedLine(
             "train_batch_size",
@@ -92,7 +92,7 @@ def _precision(plan: Plan) -> list[DeepSpeedLine]:
         if work.precision == "fp16":
             lines.append(DeepSpeedLine("fp16.loss_scale", 0, "0: the scale of the loss is found while training"))
     size = 4 if work.precision == "fp32" else 2
-    reason = f"{size} bytes of gradient a parameter, as estimated"
+    reason = f"{size} bytes of gradient per parameter, as estimated"
     return [*lines, DeepSpeedLine("data_types.grad_accum_dtype", work.precision, reason)]
 
 
@@ -164,7 +164,7 @@ def _optimizer(plan: Plan) -> list[DeepSpeedLine]:
         ),
     ]
     if work.optimizer == "momentum":
-        lines.append(DeepSpeedLine("optimizer.params.momentum", 0.9, "one momentum a parameter was estimated"))
+        lines.append(DeepSpeedLine("optimizer.params.momentum", 0.9, "one momentum per parameter was estimated"))
     if kind == "SGD" and work.parallel.zero:
         lines.append(
             DeepSpeedLine("zero_allow_untested_optimizer", True, "DeepSpeed accepts SGD with ZeRO only if this is set")

@@ -55,7 +55,7 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
         yield RecipeLine("pure_bf16", work.pure_bf16, trainer.weights_type(work)[1])
     kernel = "a kernel that keeps no scores" if work.flash else "scores are kept"
     yield RecipeLine("flash_attn", "sdpa" if work.flash else "disabled", because(plan, "attention", kernel))
-    yield RecipeLine("cutoff_len", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
+    yield RecipeLine("cutoff_len", work.seq, f"activations were estimated for {work.seq} tokens per sequence")
     yield RecipeLine("packing", True, "every sequence is about that long: padding would be computed for nothing")
     if full:
         return

@@ -192,10 +192,10 @@ def _division(plan: Plan) -> Iterator[Argument]:
 def _batches(plan: Plan) -> Iterator[Argument]:
     work = plan.work
     words = ("--seq-length", str(work.seq), "--max-position-embeddings", str(work.seq))
-    yield Argument(words, f"activations were estimated for {work.seq} tokens a sequence")
+    yield Argument(words, f"activations were estimated for {work.seq} tokens per sequence")
     yield Argument(("--micro-batch-size", str(work.micro_batch)), because(plan, "micro_batch", "sequences of one pass"))
     passes = "one pass" if work.microbatches == 1 else f"{work.microbatches} passes"
-    count = f"{passes} a step on {work.parallel.dp} data-parallel ranks"
+    count = f"{passes} per step on {work.parallel.dp} data-parallel ranks"
     yield Argument(("--global-batch-size", str(plan.global_batch)), because(plan, "global_batch", count))
 
 

@@ -30,14 +30,14 @@ def _batches(plan: Plan) -> Iterator[Argument]:
     each, piped = work.micro_batch, work.parallel.pp > 1
     local = each * work.microbatches if piped else each
     yield Argument(
-        ("--training.seq_len", str(work.seq)), f"activations were estimated for {work.seq} tokens a sequence"
+        ("--training.seq_len", str(work.seq)), f"activations were estimated for {work.seq} tokens per sequence"
     )
     reason = because(plan, "micro_batch", "sequences of one pass")
     if piped:
         yield Argument(("--parallelism.pipeline_parallel_microbatch_size", str(each)), reason)
         reason = f"{work.microbatches} micro-batches of {each} fill the pipeline in each step"
     yield Argument(("--training.local_batch_size", str(local)), reason)
-    count = "one pass a step" if piped or work.microbatches == 1 else f"{work.microbatches} passes a step"
+    count = "one pass per step" if piped or work.microbatches == 1 else f"{work.microbatches} passes per step"
     sentence = f"{count}, {work.parallel.dp} data-parallel ranks"
     yield Argument(("--training.global_batch_size", str(plan.global_batch)), because(plan, "global_batch", sentence))
 

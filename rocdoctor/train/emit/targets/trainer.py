@@ -63,11 +63,11 @@ def arguments(plan: Plan) -> Iterator[Argument]:
     """Name, value and reason of each argument."""
     work = plan.work
     sizes = work.parallel
-    yield "per_device_train_batch_size", work.micro_batch, plan.why("micro_batch") or "sequences a GPU and pass"
+    yield "per_device_train_batch_size", work.micro_batch, plan.why("micro_batch") or "sequences per GPU and pass"
     reason = "8 unless set, whose logits were not estimated"
     yield "per_device_eval_batch_size", work.micro_batch, reason
-    total = f"{work.micro_batch} x {work.microbatches} x {sizes.dp} ranks = {_sequences(plan.global_batch)} a step"
-    yield "gradient_accumulation_steps", work.microbatches, f"{plan.why('grad_accum') or 'passes a step'}; {total}"
+    total = f"{work.micro_batch} x {work.microbatches} x {sizes.dp} ranks = {_sequences(plan.global_batch)} per step"
+    yield "gradient_accumulation_steps", work.microbatches, f"{plan.why('grad_accum') or 'passes per step'}; {total}"
     half = work.precision if work.precision != "fp32" and not work.pure_bf16 else ""
     why = plan.why("precision")
     pure = "the weights themselves are 16-bit: no autocast" if work.pure_bf16 else why or "fp32 was estimated"
@@ -91,7 +91,7 @@ def arguments(plan: Plan) -> Iterator[Argument]:
         # and 0.95 it was right. 0.95 is torchtitan's default (``default_adamw``).
         yield "adam_beta2", 0.95, "the usual 0.999 changes a second moment by less than bf16 can hold"
     if work.optimizer == "momentum":
-        yield "optim_args", "momentum=0.9", "one momentum a parameter was estimated"
+        yield "optim_args", "momentum=0.9", "one momentum per parameter was estimated"
     liger = "the fused loss keeps no logits" if work.loss == "fused" else "the loss was estimated without Liger kernels"
     yield "use_liger_kernel", work.loss == "fused", plan.why("loss") or liger
     yield "torch_compile", work.compile, plan.why("compile")

@@ -35,7 +35,7 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
     yield RecipeLine("dtype", kind, reason)
     kernel = "a kernel that keeps no scores" if work.flash else "scores are kept"
     yield RecipeLine("attn_implementation", "sdpa" if work.flash else "eager", because(plan, "attention", kernel))
-    yield RecipeLine("max_length", work.seq, f"activations were estimated for {work.seq} tokens a sequence")
+    yield RecipeLine("max_length", work.seq, f"activations were estimated for {work.seq} tokens per sequence")
     yield RecipeLine("packing", True, "every sequence has that length: padding would be computed for nothing")
     yield RecipeLine("packing_strategy", "wrapped", "'bfd' packs without padding for flash-attention packages only")
     if work.method == "full":

@@ -48,7 +48,7 @@ def _sharded_bitsandbytes(work: Work) -> Iterator[str]:
     DTensors of weights, of which torchao takes the local part (pytorch/ao, torchao/optim). Read 2026-11-28."""
     if work.optimizer == "adam8bit" and work.framework == "fsdp2" and not work.torchao:
         yield (
-            "bitsandbytes' 8-bit Adam does not support FSDP2's sharded weights (its kernels end in illegal memory "
+            "bitsandbytes' 8-bit Adam does not support FSDP2's sharded weights (its kernels crash with illegal memory "
             "accesses). Use torchao's AdamW8bit (the Trainer's adamw_torch_8bit), or DistributedDataParallel."
         )
 
@@ -57,8 +57,8 @@ def _held_moments(work: Work) -> Iterator[str]:
     """What a second moment in bf16 cannot follow; tried with torch 2.13 (train/emit/targets/trainer.py)."""
     if work.pure_bf16 and work.optimizer == "adam" and not work.step_in_backward:
         yield (
-            "Second moments in bf16 hardly fall with AdamW's usual beta2 of 0.999: a step changes them by less than "
-            "bf16 can hold. Use 0.95 (adam_beta2 of the Trainer)."
+            "With AdamW's usual beta2 of 0.999, second moments in bf16 hardly fall: a step changes them by less than "
+            "bf16 can represent. Use 0.95 (adam_beta2 of the Trainer)."
         )
 
 
@@ -74,13 +74,13 @@ def _shifted_copies(work: Work, found: GpuMemory, packages: Packages) -> Iterato
         return
     if release:
         yield (
-            f"Transformers {version} is installed, which copies the logits once more ({more / GIB:.1f} GiB); with that "
-            "it may not fit. Update it to 4.49 or later."
+            f"Transformers {version} is installed, which makes another copy of the logits ({more / GIB:.1f} GiB). With "
+            "that copy the plan may not fit, so update Transformers to 4.49 or later."
         )
         return
     yield (
-        f"This counts on a Transformers of 2025 or later (4.49): older ones copy the logits once more "
-        f"({more / GIB:.1f} GiB), and then it may not fit."
+        f"This plan assumes Transformers 4.49 (2025) or later. Older versions make another copy of the logits "
+        f"({more / GIB:.1f} GiB), and then the plan may not fit."
     )
 
 
@@ -93,7 +93,7 @@ def _copied_moments(work: Work, found: GpuMemory, packages: Packages) -> Iterato
         return
     core, core_release = _installed(packages, "megatron-core")
     if core_release and core_release < (0, 13):
-        yield f"megatron-core {core} is installed, and moments in bf16 need 0.13 or later: update it first."
+        yield f"megatron-core {core} is installed, but moments in bf16 need 0.13 or later: update it first."
     version, release = _installed(packages, "transformer-engine", "transformer-engine-torch")
     room = found.states + more + found.context <= SHARE * work.gpu.usable_bytes
     needed = (2, 3) if room else (2, 14)
@@ -104,18 +104,18 @@ def _copied_moments(work: Work, found: GpuMemory, packages: Packages) -> Iterato
         ""
         if room
         else (
-            f" Releases 2.3 to 2.13 copy them to fp32 in each step, which takes {more / GIB:.1f} GiB more and does not "
-            "fit."
+            f" Releases 2.3 to 2.13 copy the moments to fp32 in each step. That takes {more / GIB:.1f} GiB more, which "
+            "does not fit."
         )
     )
     if release:
         yield (
-            f"TransformerEngine {version} is installed, and moments in bf16 need {least} or later, also that for ROCm: "
+            f"TransformerEngine {version} is installed, but moments in bf16 need {least} or later, on ROCm too: "
             f"update it first.{why}"
         )
         return
     if packages is not None:
-        look = "none is in the interpreter that was examined"
+        look = "the interpreter that was examined has none"
     else:
-        look = "look first with `pip show transformer_engine`"
-    yield f"Moments in bf16 need TransformerEngine {least} or later, also that for ROCm: {look}.{why}"
+        look = "check first with `pip show transformer_engine`"
+    yield f"Moments in bf16 need TransformerEngine {least} or later, on ROCm too: {look}.{why}"

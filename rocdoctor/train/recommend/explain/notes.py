@@ -30,12 +30,12 @@ def _notes(plan: Plan) -> Iterator[str]:
         yield f"The speed may be {slower(told)}."
     if plan.result.fits == "tight":
         yield (
-            "This plan is tight: the estimate reaches beyond what is available to a plan. Start with it and watch the "
-            "memory; the changes under 'If it does not fit' come next."
+            "This plan is tight: the upper estimate exceeds the memory available to a plan. Run it and watch the "
+            "memory. If it runs out, make the changes under 'If it does not fit'."
         )
         if refusal(work) is None:
             yield (
-                f"Whether it fits can be tried: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan "
+                f"To try whether it fits: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan "
                 f"{PLAN_FILE}"
             )
     if work.optimizer == "adam8bit" and eight_bit_optimizer(fleet).state != "yes":
@@ -43,16 +43,16 @@ def _notes(plan: Plan) -> Iterator[str]:
     if work.step_in_backward:
         seen = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
         yield (
-            f"A step sees {seen}, because a step in the backward pass accumulates nothing and clips no gradients. "
-            "torchtune's full_finetune_single_device does it (optimizer_in_bwd=True) with models that it knows; for a "
-            "program of your own `rocdoctor emit torchrun` writes what it must do. --method lora needs none of this."
+            f"A step sees {seen}, because a step in the backward pass can neither accumulate nor clip gradients. "
+            "torchtune's full_finetune_single_device does this (optimizer_in_bwd=True) for the models it supports. For "
+            "your own program, `rocdoctor emit torchrun` writes what it must do. --method lora needs none of this."
         )
     if work.method == "qlora":
         four = four_bit(fleet)
         if four.state != "yes":
             yield f"4-bit weights: {four.reason}"
         if work.parallel.zero == 3 and work.gpus > 1:
-            yield "QLoRA with sharded weights needs bnb_4bit_quant_storage in the type of the other weights."
+            yield "For QLoRA with sharded weights, set bnb_4bit_quant_storage to the type of the other weights."
     yield from _domain(plan)
     yield from _loading(plan)
     yield from _held_back(plan)
@@ -92,8 +92,9 @@ def _domain(plan: Plan) -> Iterator[str]:
     if fleet.nodes > 1 and domain > fleet.per_node:
         nodes = min(fleet.nodes, domain // fleet.per_node)
         yield (
-            f"NVLink is taken to join {nodes} nodes, as in one NVL{domain} rack with IMEX. Nodes of other racks, or "
-            "without it, have only their network: expect a slower step there."
+            f"This plan assumes that NVLink joins {nodes} nodes, as in one NVL{domain} rack with IMEX. Nodes in "
+            f"different "
+            "racks, or without IMEX, have only their network: expect slower steps there."
         )
 
 
@@ -111,8 +112,10 @@ def _loading(plan: Plan) -> Iterator[str]:
     whole = parameters(work.model) * (4.0 if work.method == "full" and not work.pure_bf16 else 2.0)
     if ranks * whole > room:
         yield (
-            f"The {ranks} ranks of a node each load the model whole first: {ranks * whole / GIB:.0f} GiB in all, and "
-            f"main memory has {room / GIB:.0f} GiB. Set cpu_ram_efficient_loading in fsdp_config, so that one loads it."
+            f"Each of the {ranks} ranks of a node first loads the whole model: {ranks * whole / GIB:.0f} GiB in all, "
+            f"but "
+            f"main memory has {room / GIB:.0f} GiB. Set cpu_ram_efficient_loading in fsdp_config: then only one "
+            f"loads it."
         )
 
 
@@ -125,8 +128,9 @@ def _step_on_processors(plan: Plan) -> str:
     flop = 2.0 * active_parameters(work.model) * passes * tokens
     seconds = flop / (work.gpus * 1e12)
     return (
-        f"A step is {flop / 1e12:.3g} TFLOP of matrix products: {seconds:.3g} s where a process reaches 1 TFLOP/s, and "
-        f"1,000 steps {seconds / 3.6:.3g} hours."
+        f"A step takes {flop / 1e12:.3g} TFLOP of matrix products. If each process reaches 1 TFLOP/s, that is "
+        f"{seconds:.3g} s, "
+        f"and 1,000 steps take {seconds / 3.6:.3g} hours."
     )
 
 
@@ -146,7 +150,7 @@ def _held_back(plan: Plan) -> Iterator[str]:
     if changes:
         yield (
             f"With TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 this plan would {' and '.join(changes)}. The kernels are "
-            f"experimental on {fleet.gfx}: set it, let `rocdoctor smoke` pass, and plan again with it set."
+            f"experimental on {fleet.gfx}: set the variable, check that `rocdoctor smoke` passes, and plan again."
         )
 
 
@@ -154,7 +158,7 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
     """How sure the speed is: what was measured here, or how many published runs stand behind the table."""
     if plan.work.model.experts:
         yield (
-            "The speed of a mixture of experts is rough: the table is based on few published runs, and these differ by "
+            "The speed is rough for a mixture of experts: the table is based on few published runs, which differ by "
             "half or more between software versions."
         )
     source = plan.fleet.sources.get("peak", "")

@@ -36,7 +36,7 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     else:
         lines.append(f"states: frozen weights and {work.method} adapters of rank {work.lora_rank}")
     if part.total < 0.99 * parameters(model):
-        lines[0] += f", {part.total / 1e9:.2f} B in a GPU's part"
+        lines[0] += f", {part.total / 1e9:.2f} B of them on each GPU"
     lines.append(
         f"activations: {work.tokens:.0f} tokens x {model.layers // sizes.pp} layers, recompute {work.recompute}, "
         f"stored for {plan.stored / plan.chunks:.3g} micro-batch{'es' if plan.stored > plan.chunks else ''}"
@@ -54,7 +54,7 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
     )
     lines += _tried(work)
     if told is None:
-        lines.append(f"speed: the peak rate of '{gpu.name}' is in no table; give gpu.peak_tflops and bandwidth_gb_s")
+        lines.append(f"speed: no table has the peak rate of '{gpu.name}'; give gpu.peak_tflops and bandwidth_gb_s")
         return lines
     if told.low < told.tokens_per_s_per_gpu:
         lines.append(f"speed: it may be {slower(told)}")
@@ -95,7 +95,7 @@ def _tried(work: Work) -> Iterator[str]:
         ran = "whole" if own.whole else f"at {' and '.join(map(str, own.layers))} layers"
         yield f"memory measured here on {own.day}: this plan was tried {ran}, {own.reserved:.2f} times the estimate"
     elif like is not None and like.reserved > 1:
-        words = f"the upper end is raised because a plan of its kind took {like.reserved:.2f} times its estimate"
+        words = f"the upper end is raised because a similar plan took {like.reserved:.2f} times its estimate"
         yield f"memory: {words}, measured here on {like.day}"
     if fast is not None:
         whose = "this plan" if fast == own else "the nearest plan that was tried"

@@ -46,8 +46,8 @@ def _share(better: Candidate, other: Candidate) -> str:
     if better.speed is None or other.speed is None:
         return f"at most {gib(other.memory.high)}"
     change = other.speed.tokens_per_s_per_gpu / better.speed.tokens_per_s_per_gpu - 1
-    words = "as fast" if abs(change) < 0.005 else f"{abs(change):.0%} {'faster' if change > 0 else 'slower'}"
-    return f"{words}, at most {gib(other.memory.high)}"
+    words = "equally fast" if abs(change) < 0.005 else f"{abs(change):.0%} {'faster' if change > 0 else 'slower'}"
+    return f"{words} (at most {gib(other.memory.high)})"
 
 
 def margin(first: Candidate, second: Candidate) -> str:
@@ -59,10 +59,10 @@ def margin(first: Candidate, second: Candidate) -> str:
     change = 1 - second.speed.tokens_per_s_per_gpu / first.speed.tokens_per_s_per_gpu
     if change > 0.005:
         return f"{change:.0%} slower; {held}"
-    more = "" if second.level <= first.level else ", which does not pay for what more it needs to be set up"
+    more = "" if second.level <= first.level else ", which is not worth the extra setup"
     if more and 2 * second.sequences < first.sequences:
-        more = f", but a step has {second.sequences} sequence{'s' if second.sequences > 1 else ''} alone"
-    return f"{'as fast' if change > -0.005 else f'{-change:.0%} faster'}{more}; {held}"
+        more = f", but with only {second.sequences} sequence{'s' if second.sequences > 1 else ''} per step"
+    return f"{'equally fast' if change > -0.005 else f'{-change:.0%} faster'}{more}; {held}"
 
 
 # What examples call the file that ``recommend --json`` is written to.
@@ -77,10 +77,10 @@ def gain(sure: Candidate, fast: Candidate) -> str:
     spare = (
         f"{gib(usable - likely)} to spare (likely {gib(likely)}, at most {gib(found.high)}, of {gib(usable)} usable)"
     )
-    tried = "Try it for a few steps and watch the memory."
+    tried = "Run it for a few steps and watch the memory."
     if refusal(fast.work) is None:
         tried = f"Try it there: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan {PLAN_FILE}:faster"
-    return f"{times:.2f} times as fast. By the estimate it fits with {spare}. {tried}"
+    return f"{times:.2f} times as fast. By the estimate it leaves {spare}. {tried}"
 
 
 def choices(search: Search, chosen: Candidate, plan: Plan) -> tuple[Choice, ...]:
@@ -100,7 +100,7 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
             "data_parallel",
             str(sizes.dp),
             "each rank works on its own part of the batch",
-            f"{sent / 1e9:.2f} GB sent per step and GPU",
+            f"{sent / 1e9:.2f} GB sent per GPU in each step",
         )
     yield from _sharding(search, chosen)
     yield from _tensor(search, chosen)
@@ -117,21 +117,22 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
         yield _optimizer(search, chosen)
         if work.step_in_backward:
             keeping = _with(search, chosen, replace(work, step_in_backward=False))
+            held = gib(keeping.memory.high)
             reason = (
-                "each weight is updated in the backward pass and its gradient freed; gradients kept for a step would "
-                f"need {gib(keeping.memory.high)}"
+                f"the backward pass updates each weight and frees its gradient; with gradients kept, {held} are needed"
             )
-            yield Choice("step_in_backward", "on", reason, "nothing can be accumulated")
+            yield Choice("step_in_backward", "on", reason, "gradients cannot be accumulated")
     if work.compile:
         whole = work.loss == "compiled"
         plain = _with(search, chosen, replace(work, compile=False, loss="plain" if whole else work.loss))
-        reason = "layers and loss are compiled, as torchtitan's and AMD's recipes have it"
+        reason = "layers and loss are compiled, as in torchtitan's and AMD's recipes"
         if not whole:
-            reason = "layers are compiled, which takes minutes at the start; it fits without too"
-        yield Choice("compile", "on", reason, gib(chosen.memory.logits), f"off would be {_share(chosen, plain)}")
+            reason = "layers are compiled, which takes minutes at the start; the plan also fits without it"
+        held = f"logits and loss {gib(chosen.memory.logits)}"
+        yield Choice("compile", "on", reason, held, f"off would be {_share(chosen, plain)}")
     if work.loss == "fused":
         plain = _with(search, chosen, replace(work, loss="plain"))
-        reason = f"plain logits and loss take {gib(plain.memory.logits)}; this one needs the package liger-kernel"
+        reason = f"a plain loss takes {gib(plain.memory.logits)} with its logits; the fused one needs liger-kernel"
         yield Choice("loss", "fused", reason, gib(chosen.memory.logits), f"plain would be {_share(chosen, plain)}")
     if sizes.offload_optimizer and not work.paged:
         yield _offload(search, chosen)
@@ -163,20 +164,20 @@ def _framework(chosen: Candidate, plan: Plan) -> Choice:
     if plan.workload.framework:
         return Choice("framework", work.framework, f"you asked for {plan.workload.framework}")
     if work.framework == "ddp":
-        one = "one GPU needs no other" if work.gpus == 1 else "the plainest one: every GPU holds the whole model"
+        one = "one GPU needs nothing more" if work.gpus == 1 else "the simplest choice: every GPU holds the whole model"
         if plan.fleet.vendor == "cpu":
-            one = "the plainest one; ranks talk over gloo"
+            one = "the simplest choice; ranks communicate over gloo"
         return Choice("framework", "ddp", one)
     if work.framework == "deepspeed":
-        reason = "it moves states to main memory" if work.parallel.offload_optimizer else "its ZeRO stage suits best"
+        reason = "it can move states to main memory" if work.parallel.offload_optimizer else "its ZeRO stage fits best"
         return Choice("framework", "deepspeed", reason)
-    reason = f"{FRAMEWORK_WORDS[work.framework]} shards the training state over the GPUs"
+    reason = f"{FRAMEWORK_WORDS[work.framework]} shards the training state across the GPUs"
     if plan.workload.method == "pretrain" and not work.transformers and without_code(work.model) is not None:
-        without = "torchtitan has no 16-bit configuration of these sizes"
+        without = "torchtitan has no 16-bit configuration for a model of these sizes"
         if work.framework == "megatron" and plan.fleet.nodes > 1:
-            reason = f"it takes any sizes; {without}, so FSDP2 would need one, or a training program, of your own"
+            reason = f"it accepts any sizes; {without}, so FSDP2 would need your own configuration or training program"
         elif work.framework == "fsdp2":
-            reason += f"; {without}: write one or a program of your own{_others(work)}"
+            reason += f"; {without}, so write one, or your own training program{_others(work)}"
     return Choice("framework", work.framework, reason)
 
 
@@ -186,7 +187,7 @@ def _others(work: Work) -> str:
     trainer = sizes.tp == sizes.pp == sizes.cp == sizes.ep == 1
     options = ["`rocdoctor emit trainer`"] if trainer else []
     options += ["--framework megatron"] if other_code(work.model) is None else []
-    return f"; instead: {' or '.join(options)}" if options else ""
+    return f"; or use {' or '.join(options)}" if options else ""
 
 
 def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
@@ -196,25 +197,25 @@ def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
         names = {1: "the optimizer is", 2: "gradients and optimizer are", 3: "weights, gradients and optimizer are"}
         whole = _with(search, chosen, replace(work, parallel=replace(sizes, zero=0, shard=1)))
         per = f"{sum(bytes_per_parameter(work)):g} B per parameter: " if work.method == "full" else ""
-        figure = f"{per}{gib(whole.memory.states)} whole, {gib(chosen.memory.states)} per GPU"
+        figure = f"{per}{gib(whole.memory.states)} in all, {gib(chosen.memory.states)} per GPU"
         why = "which leaves room for activations"
         if whole.fits == "no":
-            why = f"since whole ones would need {gib(whole.memory.low)} or more with the activations"
+            why = f"because undivided they would need {gib(whole.memory.low)} or more, with the activations"
         reason = f"{names[sizes.zero]} divided over {sizes.shard} GPUs, {why}"
         if sizes.offload_optimizer:  # the whole states would not lie on a GPU either
             reason = f"{names[sizes.zero]} divided over {sizes.shard} GPUs"
-            figure = f"{gib(chosen.memory.states)} of states a GPU"
+            figure = f"{gib(chosen.memory.states)} of states per GPU"
         yield Choice("shard", f"{sizes.shard} (ZeRO {sizes.zero})", reason, figure)
         copies = sizes.dp * sizes.cp // sizes.shard
         if copies > 1:
             yield Choice(
                 "replicate",
                 str(copies),
-                f"each node holds a copy of the states (HSDP), so gathering stays on its "
+                f"each node holds a copy of the states (HSDP), so weights are gathered over its "
                 f"{LINKS[search.fleet.fabric]} links and only gradients cross the network",
             )
     elif sizes.dp > 1 and work.framework == "ddp":
-        yield Choice("shard", "1", "the states fit whole on each GPU", gib(chosen.memory.states))
+        yield Choice("shard", "1", "each GPU has room for all states", gib(chosen.memory.states))
 
 
 def _tensor(search: Search, chosen: Candidate) -> Iterator[Choice]:
@@ -223,18 +224,16 @@ def _tensor(search: Search, chosen: Candidate) -> Iterator[Choice]:
         return
     fleet = search.fleet
     where = (
-        f"inside the {fleet.island} GPUs that {LINKS[fleet.fabric]} joins"
-        if fleet.fabric != "none"
-        else "inside a node"
+        f"within the {fleet.island} GPUs joined by {LINKS[fleet.fabric]}" if fleet.fabric != "none" else "within a node"
     )
     yield Choice(
         "tensor_parallel",
         str(work.parallel.tp),
-        f"each layer is divided; its exchanges stay {where}",
+        f"each layer is split; its traffic stays {where}",
         f"{work.gpu.local_link / 1e9:.0f} GB/s to its peers",
     )
     if work.parallel.sequence:
-        yield Choice("sequence_parallel", "on", "norms and residuals are divided too, at no more traffic")
+        yield Choice("sequence_parallel", "on", "norms and residuals are split too, without extra traffic")
 
 
 def _pipeline(chosen: Candidate) -> Iterator[Choice]:
@@ -247,7 +246,7 @@ def _pipeline(chosen: Candidate) -> Iterator[Choice]:
         "only activations cross between stages, which suits slow links",
         _layers(work, plan.stages),
     )
-    chunks = f", {plan.chunks} chunks a stage" if plan.chunks > 1 else ""
+    chunks = f", {plan.chunks} chunks per stage" if plan.chunks > 1 else ""
     yield Choice(
         "schedule",
         plan.name + chunks,
@@ -260,10 +259,10 @@ def _layers(work: Work, stages: int) -> str:
     """How layers are divided among the stages; what is over goes to the last one of Megatron-LM, as it is emitted."""
     most = -(-work.model.layers // stages)
     if work.model.layers % stages == 0:
-        return f"{most} layers a stage"
+        return f"{most} layers per stage"
     last = work.model.layers - (stages - 1) * most
     uneven = work.framework == "megatron" and last > 0
-    return f"{most} layers a stage, {last} in the last" if uneven else f"at most {most} layers a stage"
+    return f"{most} layers per stage, {last} in the last" if uneven else f"at most {most} layers per stage"
 
 
 def _context_expert(chosen: Candidate) -> Iterator[Choice]:
@@ -272,14 +271,14 @@ def _context_expert(chosen: Candidate) -> Iterator[Choice]:
         yield Choice(
             "context_parallel",
             str(work.parallel.cp),
-            "the sequence is divided, keys and values go round",
+            "the sequence is split; keys and values pass from rank to rank",
             f"{work.seq // work.parallel.cp} tokens per GPU",
         )
     if work.parallel.ep > 1:
         yield Choice(
             "expert_parallel",
             str(work.parallel.ep),
-            "each rank holds a part of the experts",
+            "each rank holds some of the experts",
             f"{work.model.experts // work.parallel.ep} of {work.model.experts} experts",
         )
 
@@ -287,14 +286,14 @@ def _context_expert(chosen: Candidate) -> Iterator[Choice]:
 def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     work, given = chosen.work, search.workload.global_batch
     larger = next(((m, n) for m, n in search.batches(work.parallel) if m > work.micro_batch), None)
-    reason = "the largest that divides the batch" if given else "a larger one would make longer steps than are usual"
+    reason = "the largest that divides the batch" if given else "a larger one would make steps longer than usual"
     if larger is not None:
         other = _with(search, chosen, replace(work, micro_batch=larger[0], microbatches=larger[1]))
         if other.fits != "yes":
-            held = f"may need {gib(other.memory.high)} of the {gib(room(work))} available to a plan"
+            held = f"may need {gib(other.memory.high)}, and {gib(room(work))} are available to a plan"
             reason = f"{larger[0]} {held}"
         elif not search.fits_as_it_is(other.work):
-            reason = f"{larger[0]} would fit only while nothing breaks the compiled graph"
+            reason = f"{larger[0]} would fit only if torch.compile meets no graph break"
         elif search.workload.goal == "memory":
             reason = f"the goal is memory; {larger[0]} would be {_share(chosen, other)}"
         else:
@@ -302,10 +301,10 @@ def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     yield Choice("micro_batch", str(work.micro_batch), reason, f"at most {gib(chosen.memory.high)}")
     if given is not None:
         made_of = f"{work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks"
-        words = f"{given} sequences a step as asked: {made_of}"
+        words = f"{given} sequences per step, as you asked: {made_of}"
     else:
         count = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
-        words = f"no batch size was asked for: {count} ({plan.global_batch * work.seq} tokens) a step"
+        words = f"you gave no batch size, so a step has {count} ({plan.global_batch * work.seq} tokens)"
     yield Choice("grad_accum", str(work.microbatches), words)
 
 
@@ -328,9 +327,9 @@ def _recompute(search: Search, chosen: Candidate) -> Choice:
             f"full would be {_share(chosen, other)}",
         )
     other = _with(search, chosen, replace(work, recompute="none", recompute_layers=None))
-    words = f"activations kept whole would take {gib(other.memory.activations)}"
+    words = f"without it, activations would take {gib(other.memory.activations)}"
     if other.fits == "yes":
-        words = "recomputing lets the micro-batch grow" if work.micro_batch > 1 else "it leaves most memory free"
+        words = "it makes room for a larger micro-batch" if work.micro_batch > 1 else "it leaves the most memory free"
     return Choice(
         "recompute",
         recompute_words(work),
@@ -347,7 +346,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
         return Choice(
             "optimizer",
             "paged_adamw_8bit",
-            "8-bit moments do not fit alongside the rest, so they move between GPU and main memory; this one needs the "
+            "8-bit moments do not fit alongside the rest, so they move between GPU and main memory; this needs the "
             "package bitsandbytes and may change the loss slightly",
             f"{each:g} B per parameter",
         )
@@ -355,7 +354,7 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
         return Choice(
             "optimizer",
             "adamw_8bit",
-            "AdamW with fp32 moments does not fit; this one needs the package "
+            "AdamW with fp32 moments does not fit; 8-bit AdamW needs the package "
             "bitsandbytes and may change the loss slightly",
             f"{each:g} B per parameter",
         )
@@ -364,18 +363,18 @@ def _optimizer(search: Search, chosen: Candidate) -> Choice:
         return Choice(
             "optimizer",
             "adamw_bf16_moments",
-            f"moments in fp32 would need {gib(whole.memory.high)}; weights and gradients stay in fp32, as in NVIDIA's "
-            "recipe for DeepSeek-V4; the FusedAdam of TransformerEngine keeps them (the notes say which release)",
+            f"fp32 moments would need {gib(whole.memory.high)} in all; weights and gradients stay fp32, as in NVIDIA's "
+            "recipe for DeepSeek-V4; TransformerEngine's FusedAdam keeps bf16 moments (see the notes for the release)",
             f"{each:g} B per parameter",
         )
     if work.pure_bf16:
         whole = _with(search, chosen, replace(work, pure_bf16=False))
         reason = (
-            f"moments in bf16 as the weights: states in fp32 would need {gib(whole.memory.high)}; small updates are "
-            "lost to rounding, so watch the loss"
+            f"moments are in bf16 like the weights, because with fp32 states the plan would need "
+            f"{gib(whole.memory.high)}; rounding loses small updates, so watch the loss"
         )
         return Choice("optimizer", "adamw", reason, f"{each:g} B per parameter", _in_fp32(search, chosen))
-    return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B per parameter")
+    return Choice("optimizer", "adamw", "as in published recipes, with moments in fp32", f"{each:g} B per parameter")
 
 
 def _in_fp32(search: Search, chosen: Candidate) -> str:
@@ -395,5 +394,5 @@ def _offload(search: Search, chosen: Candidate) -> Choice:
     what = "weights and optimizer" if work.parallel.offload_weights else "optimizer"
     plain = replace(work, parallel=replace(work.parallel, offload_optimizer=False, offload_weights=False))
     other = _with(search, chosen, plain)
-    reason = f"on the GPU they would need up to {gib(other.memory.high)}"
+    reason = f"without offload, the plan would need up to {gib(other.memory.high)}"
     return Choice("offload", what, reason, f"{gib(room(work))} available to a plan")

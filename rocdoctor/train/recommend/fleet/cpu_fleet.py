@@ -53,7 +53,7 @@ def cpu_fleet(machine: Machine, nodes: int, chosen: ChosenGpus) -> Fleet:
     seats = [Seat(rank, model, numa_node=one.node, cpus=_cpus(one)) for rank, one in enumerate(places)]
     whom = f"{count} processes on the processors use" if count > 1 else "one process on the processors uses"
     gpu = "no usable GPU" if machine.gpus_gap is None else "no GPU is known"
-    notes.append(f"{gpu}: {whom} {memory / GIB:.1f} GiB of main memory; the plan says nothing about speed")
+    notes.append(f"{gpu}: {whom} {memory / GIB:.1f} GiB of main memory; the plan cannot estimate speed")
     return Fleet(
         name=f"{nodes} x {model}" if nodes > 1 else model,
         origin="machine",

@@ -163,7 +163,7 @@ def _read(text: str) -> Asked:
         raise SpecError("--gpus needs a number and a name, for example 8xMI300X")
     words = re.sub(r"\bmax\+", "Max", words, flags=re.IGNORECASE)  # Ryzen AI Max+ 395: no sum
     if re.search(r"[+,;]", words):
-        raise SpecError(f"'{words}' names several kinds of GPU; a plan is for equal ones, for example 8xMI300X")
+        raise SpecError(f"'{words}' names several kinds of GPU; a plan is for identical ones, for example 8xMI300X")
     memory = None
     if stated := _STATED.match(words):
         words, memory = stated.group(1), float(stated.group(2))
@@ -177,7 +177,7 @@ def _read(text: str) -> Asked:
     elif match := _COUNT_LAST.match(words):
         count, words = int(match.group(2)), match.group(1).strip()
     if count < 1:
-        raise SpecError("0 GPUs are nothing to plan for; nearest: 1")
+        raise SpecError("a plan needs at least one GPU; nearest: 1")
     profile = _part(words, memory)
     if profile is None and memory is None and (sized := _SIZE_ALONE.match(words)):
         named = f"{sized.group(1)}-{sized.group(2)}GB"
@@ -190,8 +190,8 @@ def _read(text: str) -> Asked:
     if profile is None and older is None:
         if words.lower() in ("cpu", "cpus", "none"):
             raise SpecError(
-                "--gpus describes GPUs; left out, a machine without one gets a plan for its processors, and --from "
-                "FILE plans for that of a bundle"
+                "--gpus describes GPUs. Without it, a machine that has none gets a plan for its processors, and --from "
+                "FILE plans for the machine of a bundle"
             )
         near = _nearest(words)
         raise SpecError(
@@ -340,7 +340,7 @@ def _rate_sources(
 ) -> dict[str, str]:
     found: dict[str, str] = {}
     if peak is None:
-        notes.append(f"no table has the peak rate of {name}: the plan says nothing about speed")
+        notes.append(f"no table has the peak rate of {name}, so the plan cannot estimate speed")
     elif profile is not None:
         found["peak"] = f"profile {profile.id}"
     if bandwidth is not None and profile is not None:
@@ -360,7 +360,7 @@ def _host_memory(
     """Bytes of main memory of a node that GPUs do not work in."""
     if shared:
         sources["host_memory"] = "what the GPUs leave of the memory that they share"
-        notes.append("processor and GPU share one memory: nothing can be moved out of the GPU's memory")
+        notes.append("the processor and the GPU share one memory, so nothing can be moved out of the GPU's memory")
         if driver_gives_half:
             notes.append(
                 "the driver lets this GPU use half of main memory unless ttm.pages_limit says more; that "

@@ -64,7 +64,7 @@ def described_fabric(profile: GpuProfile | None, gpus: int, notes: list[str]) ->
     link = xgmi_link_gb_s(profile)
     if profile and profile.id in _MESH_MODULES:
         if link is None:
-            notes.append(f"the speed of XGMI links of {profile.names[0]} is in no table: PCIe speed is taken for them")
+            notes.append(f"the speed of XGMI links of {profile.names[0]} is in no table, so the plan uses PCIe speed")
             return Fabric("xgmi", everyone, pcie_link_gb_s(profile), False, "assumption")
         return Fabric("xgmi", everyone, link * (gpus - 1), True, source)
     if profile and profile.id in MODULE_PAIRS and link is not None:

@@ -153,7 +153,7 @@ def _peak(profile: GpuProfile | None, name: str, why: list[str]) -> float | None
     vector = (profile.tflops or {}).get("fp32_vector")
     if listed is not None or vector is None:
         return listed
-    why.append(f"16-bit peak of {profile.names[0]} is not listed: twice its fp32 rate is taken")
+    why.append(f"16-bit peak of {profile.names[0]} is not listed, so the plan uses twice its fp32 rate")
     return 2e12 * (vector.per_device or vector.values[0])
 
 

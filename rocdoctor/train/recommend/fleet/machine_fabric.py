@@ -129,7 +129,7 @@ def _wired(
         if a < b
     )
     if one is None:
-        notes.append("the speed of these XGMI links is in no table: that of PCIe is taken")
+        notes.append("no table has the speed of these XGMI links, so the plan uses the speed of PCIe")
         return Fabric(kind, islands, (pcie_link_gb_s(profile) or 31.5) / parts, False, "assumption")
     if (profile is not None and profile.id in MODULE_PAIRS) or not mesh or cards == 1:
         notes.append(f"links between the GPUs differ: one of {one:g} GB/s is assumed between neighbours")

@@ -55,7 +55,10 @@ def machine_fleet(machine: Machine, nodes: int = 1) -> Fleet:
         **fabric.spec(),
     }
     if any(value_or(one.gpu.pcie.removable, "") == "removable" for one in devices):
-        notes.append("an external enclosure: its bridges may report a slower link than it has, the slower one is taken")
+        notes.append(
+            "an external enclosure: its bridges may report a link slower than the real one, and the plan uses the "
+            "slower speed"
+        )
     if host is not None:
         spec["host_gb_s"] = round(host, 2)
     if devices[0].parts > 1:
@@ -248,7 +251,7 @@ def _rates(
     if peak is None:
         name = value_or(gpu.name, "") or value_or(gpu.pci_id, "this GPU")
         notes.append(
-            f"no table has the peak rate of {name}: the plan says nothing about speed; "
+            f"no table has the peak rate of {name}, so the plan cannot estimate speed; "
             "rocdoctor smoke --figures measures it"
         )
     elif profile is not None:

@@ -90,7 +90,7 @@ def _unusable(machine: Machine, gpu: Gpu) -> str | None:
     if gpu.vendor not in ("amd", "nvidia"):
         return "plans are made for AMD and NVIDIA GPUs"
     if is_reserved(gpu):
-        return f"it is kept for a virtual machine ({value_or(gpu.driver, '')})"
+        return f"it is reserved for a virtual machine ({value_or(gpu.driver, '')})"
     if is_driven(gpu) is False:
         driver = value_or(gpu.driver, None)
         return f"its driver is {driver}, which torch cannot use" if driver else "no driver is bound to it"
@@ -111,7 +111,10 @@ def _failed(gpu: Gpu) -> str | None:
     if state == "completed" and status and status.lower() not in ("success", "n/a"):
         return f"its registration with the NVLink fabric failed ({status})"
     if value_or(gpu.mig, False):
-        return "it is cut into MIG devices, whose sizes are not planned for; describe one with --gpus, 1xA100:10GiB"
+        return (
+            "it is divided into MIG devices, and plans do not use their sizes; describe one with --gpus, for "
+            "example 1xA100:10GiB"
+        )
     return None
 
 

@@ -158,7 +158,7 @@ def read_parallel(raw: Mapping[str, Any], model: Model, gpus: int, framework: Fr
         raise SpecError(f"parallel.schedule '{text}' is not known; nearest: 1F1B")
     if name in {"interleaved", "zbv", "v-half", "v-min"} and chunks == 1 and pp > 1:
         chunks = 2
-        why.append(f"parallel.vpp not given: 2 chunks a stage for {name}")
+        why.append(f"parallel.vpp not given: 2 chunks per stage for {name}")
     if pp * chunks > model.layers:
         raise SpecError(
             f"pp x vpp = {pp * chunks} is more than the {model.layers} layers; nearest: vpp {model.layers // pp}"

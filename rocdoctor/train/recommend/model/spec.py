@@ -143,7 +143,7 @@ def _batches(spec: Mapping[str, Any], parallel: Parallel, why: list[str]) -> tup
         if count is None:
             count = 4 * parallel.pp if parallel.pp > 1 else 1
             if parallel.pp > 1:
-                why.append(f"global_batch not given: {count} micro-batches a step assumed")
+                why.append(f"global_batch not given: {count} micro-batches per step assumed")
         return micro, count
     if local is not None:
         if parallel.pp == 1:

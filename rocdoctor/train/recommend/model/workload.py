@@ -84,13 +84,14 @@ def read_workload(
     if method is None:
         method = "pretrain"
         derived.append(
-            "method not given: pretrain (all weights from the start); --method full, lora or qlora fine-tune"
+            "you gave no method, so this plans pretraining (all weights from the start); fine-tune with --method "
+            "full, lora or qlora"
         )
     if method not in get_args(Method):
         raise SpecError(f"method '{method}' is not known; there are {', '.join(get_args(Method))}")
     if seq is None:
         seq = _SEQUENCE[method]
-        derived.append(f"sequence length not given: {seq} tokens; --seq sets another")
+        derived.append(f"you gave no sequence length, so it is {seq} tokens; change it with --seq")
     if not 1 <= seq <= 100_000_000:
         raise SpecError(f"seq must be between 1 and 100000000, not {seq}")
     if global_batch is not None and not 1 <= global_batch <= 10_000_000:

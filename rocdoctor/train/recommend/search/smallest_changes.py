@@ -58,7 +58,7 @@ def _why(search: Search, frameworks: Sequence[Framework]) -> str:
     work = search.base(frameworks[0])
     least = _least(search, frameworks)
     if least is None:
-        return _no_batch(search) or "No division of this model and batch over these GPUs exists."
+        return _no_batch(search) or "This model and batch cannot be divided among these GPUs."
     return (
         f"Even the smallest plan needs {gib(least.memory.low)} to {gib(least.memory.high)} per "
         f"{'process' if search.fleet.vendor == 'cpu' else 'GPU'}; "
@@ -148,8 +148,8 @@ def _shared(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]
     one = _sure(search.like(more), frameworks)
     if one is not None:
         yield Needed(
-            f"{gib(most)} of main memory for the GPU would be enough ({_words(one)}); it may use {gib(usable)} now, "
-            "and `rocdoctor setup` says how to raise the driver's limit."
+            f"{gib(most)} of main memory for the GPU would be enough ({_words(one)}). It may use {gib(usable)} now; "
+            "`rocdoctor setup` says how to raise the driver's limit."
         )
 
 

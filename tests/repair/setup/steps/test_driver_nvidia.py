@@ -83,7 +83,7 @@ def test_the_route_is_that_of_the_distribution_and_the_gpu(os: str, capability: 
         ("6.16.4-zen1-1-zen", "7.5", "nvidia-open-dkms"),
         ("6.12.50-2-cachyos-lts", "7.5", "nvidia-open-dkms"),  # kernels of others, whose names end or begin like those
         ("6.16.4-arch1-1-surface", "7.5", "nvidia-open-dkms"),
-        ("6.16.4-arch1-1", "6.1", "nvidia-580xx-dkms of the AUR"),
+        ("6.16.4-arch1-1", "6.1", "nvidia-580xx-dkms in the AUR"),
     ],
 )
 def test_arch_has_a_module_for_each_of_its_kernels_and_none_before_turing(
@@ -247,7 +247,7 @@ def test_without_secure_boot_there_is_no_key() -> None:
 def test_where_nobody_knows_of_secure_boot_the_key_is_a_note() -> None:
     plan = planned(desk(gpu("ada", driver=None), os="debian 13", kernel={"secure_boot": u()}))
     assert _KEY not in ids(plan)
-    assert any("Secure Boot is on is not known" in note for note in _driver(plan).notes)
+    assert any("It is not known whether Secure Boot is on" in note for note in _driver(plan).notes)
 
 
 def test_a_refused_module_waits_for_its_key() -> None:

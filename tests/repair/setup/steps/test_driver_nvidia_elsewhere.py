@@ -83,9 +83,9 @@ def test_a_vgpu_for_desktops_runs_no_cuda(kind: str, without: bool) -> None:
 
 
 def test_who_has_a_vgpu_without_cuda_hears_it_first() -> None:
-    assert "runs no CUDA" in step_of(planned(_lent("L40S-12A")), "driver-nvidia").notes[0]
+    assert "does not support CUDA" in step_of(planned(_lent("L40S-12A")), "driver-nvidia").notes[0]
     running = step_of(planned(_lent("L40S-12A", driver="nvidia")), "driver-nvidia")
-    assert running.state == "done" and "runs no CUDA" in running.support
+    assert running.state == "done" and "does not support CUDA" in running.support
     assert "CUDA:" not in " ".join(step_of(planned(_lent("L40S-12C")), "driver-nvidia").notes)
 
 

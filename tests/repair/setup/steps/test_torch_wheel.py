@@ -184,11 +184,11 @@ def test_conda_is_recognised_and_warned_of() -> None:
     ("gpus", "build", "words"),
     [
         pytest.param((amd_gpu(gfx=u(), pci_id="1002:ffff", name=u()),), torch(), "target (gfx)", id="target"),
-        pytest.param((xtx(),), TorchBuild(), "Whether torch is installed", id="no interpreter"),
+        pytest.param((xtx(),), TorchBuild(), "It is not known whether torch is installed", id="no interpreter"),
         pytest.param(
             (xtx(),),
             torch("2.13.0+rocm7.2", arch_list=u(), device_count=u(), import_error=u()),
-            "code for this GPU is not known",
+            "It is not known whether the installed torch has code",
             id="targets of the build",
         ),
     ],
@@ -398,4 +398,4 @@ def test_an_installed_wheel_whose_flavour_was_seen_without_rocblas_is_not_called
     vega = gpu("xtx", name="AMD Radeon VII", pci_id="1002:66af", gfx="gfx906")
     found = _torch(vega, build=torch(f"2.9.1+{label}", arch_list=("gfx900", "gfx906")), variables=variables)
     assert found.state == state and not found.actions
-    assert ("was seen without files" in found.why) == (state == "unknown")
+    assert ("had no files for it" in found.why) == (state == "unknown")

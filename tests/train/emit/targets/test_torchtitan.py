@@ -126,7 +126,7 @@ def test_each_argument_has_a_reason() -> None:
         ({"parallel": {"pp": 2, "schedule": "v-half"}}, "not v-half"),
         ({"parallel": {"pp": 4}, "grad_accum": 2}, "at least 4 micro-batches"),
         ({"parallel": {"pp": 4, "vpp": 2}, "grad_accum": 9}, "not 2 equal rounds"),
-        ({"parallel": {"pp": 8, "vpp": 3}}, "32 layers, 2 a stage"),
+        ({"parallel": {"pp": 8, "vpp": 3}}, "32 layers, 2 per stage"),
         ({"parallel": {"cp": 8}, "seq": 8200}, "multiple of 16"),
         ({"parallel": {"tp": 8}, "model": "qwen3-30b-a3b"}, "4 key-value heads; nearest: tp 4"),
         ({"parallel": {"pp": 2}, "model": "qwen3-0.6b"}, "nearest: pp 1"),

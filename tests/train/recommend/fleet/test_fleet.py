@@ -86,7 +86,7 @@ def test_stated_memory_counts_and_a_rate_that_no_table_has_stays_unknown() -> No
     assert (fleet.gpu.peak, fleet.compute_capability, fleet.vendor) == (None, "7.5", "nvidia")
     assert fleet.sources["memory"] == "stated"
     assert "peak" not in fleet.sources
-    assert any("says nothing about speed" in note for note in fleet.notes)
+    assert any("cannot estimate speed" in note for note in fleet.notes)
 
 
 def test_a_stated_size_that_no_table_has_is_taken_and_named() -> None:
@@ -209,7 +209,7 @@ def test_a_plus_sign_of_a_name_joins_no_two_kinds(text: str) -> None:
 def test_a_part_in_main_memory_asks_what_it_may_use_and_has_the_rate_of_its_size() -> None:
     with pytest.raises(SpecError, match="works in main memory; state how much the GPU may use"):
         described("Ryzen AI Max+ 395")
-    with pytest.raises(SpecError, match="left out, a machine without one"):
+    with pytest.raises(SpecError, match="Without it, a machine that has none"):
         described("cpu")
     large, middle = described("Ryzen AI Max+ 395:96GiB"), described("Radeon 8050S:96GiB")
     assert large.gpu.peak == pytest.approx(512 * 40 * 2.9e9, rel=0.001)

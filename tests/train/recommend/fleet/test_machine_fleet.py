@@ -92,7 +92,7 @@ def test_what_holds_of_every_fleet(name: str) -> None:
     assert found.spec_gpu["per_node"] == found.per_node
     assert "memory" in found.sources
     if found.gpu.peak is None:
-        assert any("nothing about speed" in note for note in found.notes)
+        assert any("cannot estimate speed" in note for note in found.notes)
     addresses = {value_or(gpu.bdf, "") for gpu in of.gpus}
     for seat in found.seats:
         if found.vendor != "cpu":

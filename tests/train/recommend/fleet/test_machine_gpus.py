@@ -22,7 +22,7 @@ def two(**changes: object) -> Machine:
     ("changes", "reason"),
     [
         ({"driver": None}, "no driver is bound"),
-        ({"driver": "vfio-pci"}, "kept for a virtual machine (vfio-pci)"),
+        ({"driver": "vfio-pci"}, "reserved for a virtual machine (vfio-pci)"),
         ({"remap_failure": True}, "could not be remapped"),
         ({"recovery_action": "Reset"}, "asks for a recovery first (Reset)"),
         ({"mig": True}, "MIG"),
@@ -107,7 +107,7 @@ def test_an_unknown_card_has_its_memory_and_no_speed() -> None:
     found = machine_fleet(machine(amd_gpu(0, pci_id="1002:ffff", name="AMD Radeon Something", gfx="gfx1300")))
     assert (found.gpu.profile_id, found.gpu.peak, found.gpu.bandwidth) == (None, None, None)
     assert found.gpu.memory_bytes == 64 * GIB
-    assert any("AMD Radeon Something" in note and "nothing about speed" in note for note in found.notes)
+    assert any("AMD Radeon Something" in note and "cannot estimate speed" in note for note in found.notes)
 
 
 def test_memory_that_nobody_told_comes_from_the_profile_or_is_asked_for() -> None:

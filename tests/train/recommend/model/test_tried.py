@@ -73,7 +73,7 @@ def test_others_of_its_kind_are_never_said_to_need_less() -> None:
     assert more.memory.high == pytest.approx(bare.memory.high + 0.2 * bare.memory.reserved)
     assert (more.memory.low, more.memory.live_peak) == (bare.memory.low, bare.memory.live_peak)
     assert less.memory == bare.memory
-    assert "a plan of its kind took 1.20 times its estimate" in _said(more)
+    assert "a similar plan took 1.20 times its estimate" in _said(more)
     assert "memory measured" not in _said(less)
 
 

@@ -14,7 +14,7 @@ def test_a_repository_name_means_its_preset() -> None:
     assert one.model_id == "llama-3.1-8b"
     assert one.model.layers == 32
     assert one.seq == 2048
-    assert any("sequence length not given" in line for line in one.derived)
+    assert any("gave no sequence length" in line for line in one.derived)
 
 
 def test_sizes_in_one_word() -> None:
@@ -39,7 +39,7 @@ def test_a_configuration_of_a_model() -> None:
 def test_without_a_method_all_weights_are_trained_and_that_is_said() -> None:
     one = read_workload("llama-3.2-1b")
     assert (one.method, one.seq) == ("pretrain", 4096)
-    assert any("method not given" in line for line in one.derived)
+    assert any("gave no method" in line for line in one.derived)
 
 
 @pytest.mark.parametrize(
