@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from rich.text import Text
 from textual._compositor import Compositor, ReflowResult
 from textual.geometry import Size
 from textual.pilot import Pilot
@@ -17,7 +18,7 @@ from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.smoke.grid import SmokeGrid
 from rocdoctor.tui.topology.drawn import Drawn
 from rocdoctor.tui.topology.screen import TopologyPage
-from rocdoctor.tui.widgets.flow import FlowFrame, FlowText
+from rocdoctor.tui.widgets.flow import FlowFrame, FlowText, StillScroll
 from rocdoctor.tui.widgets.rows import Lines
 from tests.tui.kit import driven, fixture_host
 from tools.docs.pictures import settled
@@ -196,3 +197,29 @@ def test_places_are_worked_out_no_more_often_than_something_changes(
     assert {name: count for name, count in again.items() if count > _MOST_AGAIN} == {}
     assert {name: count for name, count in by_key.items() if count > _MOST_KEY} == {}
     assert min(first["findings"], again["findings"], by_key["findings: down (0)"]) > 0, "they are counted at all"
+
+
+def test_a_scrollbar_that_appears_is_laid_out_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = 0
+    before = Compositor.reflow
+
+    def reflow(self: Compositor, parent: Widget, size: Size) -> ReflowResult:
+        nonlocal counted
+        counted += 1
+        return before(self, parent, size)
+
+    monkeypatch.setattr(Compositor, "reflow", reflow)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[bool, int]:
+        nonlocal counted
+        await pilot.press(KEYS[[area.module for area in AREAS].index("recommend")])
+        await settled(app, pilot)
+        box, text = app.screen.query_one("#plan-box", StillScroll), app.screen.query_one("#plan", FlowText)
+        assert not box.show_vertical_scrollbar, "the plan has room here"
+        counted = 0
+        text.set(lambda width: Text("line\n" * 200))
+        box.show_vertical_scrollbar = box.vertical_scrollbar.display = True
+        await settled(app, pilot)
+        return box.vertical_scrollbar.size.height > 0, counted
+
+    assert driven(fixture_host("mi300x-8gpu"), look, (200, 150)) == (True, 1)

@@ -13,6 +13,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.geometry import Size
+from textual.scrollbar import ScrollBar
 
 from rocdoctor.tui.widgets.painted import Painted
 
@@ -45,6 +46,13 @@ class FlowText(Painted):
             self.update(self._make(self._width))
 
 
+class _StillBar(ScrollBar):
+    """A scrollbar that asks for no second layout of the screen once it has got its size."""
+
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+
 class StillScroll(VerticalScroll):
     """Scrolls its parts; how long they are changes the room of none of them, since that of the bar is always kept.
 
@@ -53,6 +61,15 @@ class StillScroll(VerticalScroll):
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         return super()._size_updated(size, virtual_size, container_size, layout=False)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """Made when it is first asked for, as that of any other widget is."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = _StillBar(vertical=True, name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar.display = False
+            self.app._start_widget(self, self._vertical_scrollbar)
+        return self._vertical_scrollbar
 
 
 class FlowFrame(StillScroll):
