@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 from rocdoctor.collect.reading import as_fact
@@ -24,12 +25,18 @@ def outputs(host: Host, program: str) -> Iterator[tuple[list[str], Answer]]:
     """
     if host.kind == "live":
         return
-    for question in host.available():
+    for question in _runs(host.available()):
         argv = argv_of(question) if program in question else None
         if argv and argv[0].rsplit("/", 1)[-1] == program:
             answer = host.ask(question)
             if answer.ok and answer.data:
                 yield argv[1:], answer
+
+
+@lru_cache(maxsize=1)  # asked for a dozen programs, and for one of them once a device
+def _runs(questions: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the questions that run a program."""
+    return tuple(one for one in questions if one.startswith("run "))
 
 
 def stated(value: T | None, answer: Answer, line: int | None = None) -> Fact[T]:

@@ -48,6 +48,8 @@ def _program(question: str) -> str:
 
 def _is_ours(question: str) -> bool:
     """Whether a program's output is read here (a topology dump is kept under the name of its file)."""
+    if not question.startswith("run "):
+        return question.endswith("xml")
     program = _program(question)
     return program in _programs() or program.startswith(("lstopo", "hwloc")) or question.endswith("xml")
 

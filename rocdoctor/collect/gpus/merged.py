@@ -50,6 +50,9 @@ _VGPU_NAME = regex(r"-\d{1,3}(?:[ABCQ]|CME)\Z")
 # Facts that are one value of one source; the tables of names alone tell whether memory is shared.
 _SIMPLE = tuple(one.name for one in fields(Gpu) if one.default is NOT_ASKED and one.name != "shared_memory")
 _OF_LINK = tuple(one.name for one in fields(Pcie) if one.default is NOT_ASKED)
+_POWER, _FAN, _TRAFFIC, _DEVICE_LINK, _NODE = (
+    tuple(one.name for one in fields(kind)) for kind in (Power, Fan, Traffic, LinkState, ComputeNode)
+)
 
 
 class GpuView:
@@ -212,9 +215,9 @@ def _gpu(index: int, device: Device) -> Gpu:
         compute_nodes=_nodes(device),
         pcie=_pcie(device),
         temps=value_or(fact("temps"), ()),
-        power=Power(*(fact(f"power.{one.name}") for one in fields(Power))),
-        fan=Fan(*(fact(f"fan.{one.name}") for one in fields(Fan))),
-        traffic=Traffic(*(fact(f"traffic.{one.name}") for one in fields(Traffic))),
+        power=Power(*(fact(f"power.{name}") for name in _POWER)),
+        fan=Fan(*(fact(f"fan.{name}") for name in _FAN)),
+        traffic=Traffic(*(fact(f"traffic.{name}") for name in _TRAFFIC)),
         clocks_mhz=_group(device, "clocks_mhz."),
         max_clocks_mhz=_group(device, "max_clocks_mhz."),
         partition=Partition(fact("partition.compute"), fact("partition.memory")),
@@ -235,7 +238,7 @@ def _pcie(device: Device) -> Pcie:
     def fact(key: str) -> Fact[Any]:
         return unknown_or(device.get(f"pcie.{key}"))
 
-    link = LinkState(*(fact(f"device.{one.name}") for one in fields(LinkState)))
+    link = LinkState(*(fact(f"device.{name}") for name in _DEVICE_LINK))
     return Pcie(
         link,
         _hops(device),
@@ -273,9 +276,9 @@ def _nodes(device: Device) -> tuple[ComputeNode, ...]:
 
 def _filled(one: ComputeNode, two: ComputeNode) -> ComputeNode:
     values = {}
-    for part in fields(ComputeNode):
-        mine, theirs = getattr(one, part.name), getattr(two, part.name)
-        values[part.name] = mine if isinstance(mine, Known) else theirs if isinstance(theirs, Known) else mine
+    for name in _NODE:
+        mine, theirs = getattr(one, name), getattr(two, name)
+        values[name] = mine if isinstance(mine, Known) else theirs if isinstance(theirs, Known) else mine
     return ComputeNode(**values)
 
 

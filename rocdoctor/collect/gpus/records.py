@@ -105,6 +105,10 @@ class GpuRecord:
         return self.source.rank
 
 
+def _rank(record: GpuRecord) -> int:
+    return record.source.rank
+
+
 @dataclass(slots=True)
 class Device:
     """One physical GPU: the records that speak of it."""
@@ -122,9 +126,10 @@ class Device:
 
     def get(self, key: str) -> Fact[object] | None:
         """The best source's fact."""
-        ranked = sorted(self.records, key=lambda record: record.rank)
-        facts = [record.facts[key] for record in ranked if key in record.facts]
-        return next((fact for fact in facts if isinstance(fact, Known)), facts[0] if facts else None)
+        said = [record for record in self.records if key in record.facts]
+        known = [record for record in said if isinstance(record.facts[key], Known)]
+        best = min(known or said, key=_rank, default=None)
+        return None if best is None else best.facts[key]
 
     def ids(self, name: str) -> set[object]:
         """All values of one of the naming fields."""

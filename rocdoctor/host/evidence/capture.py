@@ -150,6 +150,8 @@ def _answer(question: str, attributes: list[str], body: bytes, where: int) -> An
     exit_code: int | None = None
     seconds: float | None = None
     note = ""
+    if not attributes:
+        return Answer(question, "ok", _plain(body).encode()[:MAX_ANSWER_BYTES])
     words = iter(attributes)
     for word in words:
         if word in _FAILURES:
@@ -228,7 +230,7 @@ def _marked_lines(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _plain(body: bytes) -> str:
-    return _ESCAPE.sub(b"", body).decode("utf-8", errors="replace")
+    return (_ESCAPE.sub(b"", body) if b"\\" in body else body).decode("utf-8", errors="replace")
 
 
 def _headers(data: bytes) -> tuple[dict[str, str], int]:

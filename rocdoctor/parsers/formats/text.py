@@ -113,14 +113,12 @@ def is_no_value(text: str) -> bool:
 
 def to_int(text: object) -> int | None:
     """A whole number written in decimal or as 0x hexadecimal, with nothing around it but blanks."""
-    if isinstance(text, bool):
-        return None
-    if isinstance(text, int):
-        return text
-    if isinstance(text, float):
-        return int(text) if math.isfinite(text) and text == int(text) else None
     if not isinstance(text, str):
-        return None
+        if isinstance(text, bool):
+            return None
+        if isinstance(text, float):
+            return int(text) if math.isfinite(text) and text == int(text) else None
+        return text if isinstance(text, int) else None
     word = text.strip()
     if _PLAIN_INT.match(word):
         return int(word)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import format_pci, hex_int, lines_of, pci_address, value_of
@@ -85,7 +86,11 @@ def parse_bdf(text: object) -> str | None:
     """
     if not isinstance(text, str):
         return None
-    word = text.strip()[:512]
+    return _bdf(text.strip()[:512])
+
+
+@lru_cache(maxsize=4096)  # a machine names each of its devices dozens of times
+def _bdf(word: str) -> str | None:
     if match := _XORG.match(word):
         bus, domain, device, function = match.groups()
         return format_pci(int(domain or "0"), int(bus), int(device), int(function))

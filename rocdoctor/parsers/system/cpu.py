@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.cpuset import canonical_list
@@ -152,6 +153,11 @@ def _json_pairs(found: JsonText) -> list[tuple[str, str, int]]:
     return pairs
 
 
+# What says something new of each processor; of all else the first one speaks for all.
+_COUNTED = ("processor", "physical id", "core id")
+
+
+@lru_cache(maxsize=2)  # asked for the processors and for the virtual machine
 def parse_cpuinfo(text: str) -> CpuInfo:
     """Reads /proc/cpuinfo of x86, aarch64, POWER and RISC-V; a cut text gives the processors that are in it."""
     first: dict[str, tuple[str, int]] = {}
@@ -163,7 +169,10 @@ def parse_cpuinfo(text: str) -> CpuInfo:
         label, colon, value = raw.partition(":")
         if not colon:
             continue
-        label, value = label.strip(), value.strip()
+        label = label.strip()
+        if label in first and label not in _COUNTED:
+            continue
+        value = value.strip()
         if label == "processor" and whole_number(value) is not None:
             threads += 1
         elif label == "physical id":
