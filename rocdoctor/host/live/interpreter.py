@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from rocdoctor.host.live.accounts import NoAnswerError, account, groups_of
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.patience import DEADLINE_S, within
 from rocdoctor.host.live.programs import (
+    child_environment,
     environment_of,
     find_interpreter,
     interpreter_environment,
@@ -27,6 +28,7 @@ from rocdoctor.host.live.programs import (
     invoking_user,
     program_folders,
 )
+from rocdoctor.host.live.pyenv import behind_shim
 from rocdoctor.host.live.python_code import Use
 from rocdoctor.host.live.silent_places import no_answer
 from rocdoctor.host.live.trust import Weakness, privileged
@@ -61,6 +63,13 @@ class ChosenInterpreter:
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     not_imported: str = ""
     refused: str = ""
+
+    def command(self, options: Iterable[str]) -> tuple[list[str], Mapping[str, str] | None]:
+        """The command that has it tell about itself, and the environment of that."""
+        given = child_environment() if self.environment is None else self.environment
+        behind = behind_shim(self.path, given) if self.who is None else None
+        program, environment = behind or (self.path, self.environment)
+        return [program, "-B", str(PROBE), *options], environment
 
 
 def weak_interpreter(

@@ -341,7 +341,7 @@ class LiveHost:
             named = self.python if words[:1] == ["default"] else None
             note = f"{named} is not there, or not a program" if named else "no Python interpreter found"
             return Answer(question, "failed" if named else "absent", note=note)
-        from rocdoctor.host.live.interpreter import PROBE, chosen
+        from rocdoctor.host.live.interpreter import chosen
 
         self._at_work[question] = looking = Looking(self.patience.program_limit_s(question))
         self._judging[question] = interpreter
@@ -359,8 +359,8 @@ class LiveHost:
         # Importing torch reads gigabytes from a cold disk: as long as it reads, it may take longer than others.
         limit_s = self._starts(question)
         self._at_work[question] = loading = Loading(limit_s * 3)
-        argv = [interpreter, "-B", str(PROBE), *options]
-        return self._naming(run_bounded(question, argv, limit_s, how.environment, how.who, loading=loading))
+        argv, environment = how.command(options)
+        return self._naming(run_bounded(question, argv, limit_s, environment, how.who, loading=loading))
 
     def _late(self, question: str, limit: float) -> Answer:
         """The answer to a question whose time is over."""
