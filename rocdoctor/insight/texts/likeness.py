@@ -59,7 +59,7 @@ def likely_causes(machine: Machine) -> tuple[Likely, ...]:
 
     None where the text is no such report, or too little like one.
     """
-    return _above(machine, likeness().threshold)
+    return _above(machine, likeness().threshold) if machine.told.words else ()
 
 
 def hinted_causes(machine: Machine) -> tuple[str, ...]:

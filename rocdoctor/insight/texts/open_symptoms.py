@@ -50,7 +50,7 @@ def last_resort(machine: Machine) -> Remaining | None:
     None where its writer tells of no trouble that is there.
     """
     present = {one.kind for one in machine.messages if one.role == "now"}
-    if present.isdisjoint(_TOLD | of_last_trouble()) or present & (_NOT_LIVE | _wished(present)):
+    if not present or present.isdisjoint(_TOLD | of_last_trouble()) or present & (_NOT_LIVE | _wished(present)):
         return None
     return _first(machine, last_resorts())
 

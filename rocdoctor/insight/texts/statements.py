@@ -21,7 +21,7 @@ def told_causes(machine: Machine) -> tuple[Applied, ...]:
     """At most three causes that comparisons point to, each once."""
     present = {one.kind for one in machine.messages if one.role == "now"}
     found: dict[str, Applied] = {}
-    for kind in told_kinds():
+    for kind in told_kinds() if present else ():
         if kind.kind in present and not present & _WISHES - set(kind.despite):
             one = next(_of_kind(machine, kind), None)
             if one is not None:

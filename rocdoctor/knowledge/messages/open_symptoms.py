@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocdoctor.knowledge.load import load_table, words
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, answer_of, when_of
 from rocdoctor.knowledge.messages.program_errors import rows_of, signatures_of
 from rocdoctor.parsers.logs.log_match import Matcher
-from rocdoctor.parsers.prose.foreign_signs import ForeignSign
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.prose.foreign_signs import ForeignSign
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def sign_signatures() -> Matcher:
 @cache
 def foreign_sign_rows() -> tuple[ForeignSign, ...]:
     """Signs in other languages than English."""
+    from rocdoctor.parsers.prose.foreign_signs import ForeignSign
+
     return tuple(
         ForeignSign(one["kind"], words(one["words"]), one["match"]) for one in load_table("last_resorts")["foreign"]
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rocdoctor.knowledge.load import kept, knowledge_folder, load_table, words
-from rocdoctor.parsers.logs.literal_table import LiteralData, Literals, completed, data_of, literals_of
 from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, matcher
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.logs.literal_table import Literals
 
 # Other numbers make what was kept anew: of another form of ``LiteralData``, or found by other rules.
 _KEPT_FORM = 2
@@ -45,6 +47,8 @@ def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
 @cache
 def message_literals() -> Literals:
     """The literals of all messages, from their kept form where that is of these tables."""
+    from rocdoctor.parsers.logs.literal_table import LiteralData, Literals, completed, data_of, literals_of
+
     folder = knowledge_folder()
     files = sorted([folder / "messages.yaml", *folder.glob("messages_*.yaml")])
     stamp = (_KEPT_FORM, *((one.name, (status := one.stat()).st_mtime_ns, status.st_size) for one in files))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocdoctor.knowledge.load import load_table, words
 from rocdoctor.knowledge.messages.answers import When, when_of
-from rocdoctor.parsers.prose.claims import Grammar, grammar_of
-from rocdoctor.parsers.prose.statements import Pattern, ReportMarks, pattern_of
+
+if TYPE_CHECKING:  # every check reads names of kinds here, and little evidence holds sentences
+    from rocdoctor.parsers.prose.claims import Grammar
+    from rocdoctor.parsers.prose.statements import Pattern, ReportMarks
 
 NO_REPORT = "told-no-report"
 """The sentences of the text are a page, a wish, a guess, advice, or tell of what is over."""
@@ -56,12 +58,16 @@ class ToldKind:
 @cache
 def told_grammar() -> Grammar:
     """The words of people and what they mean."""
+    from rocdoctor.parsers.prose.claims import grammar_of
+
     return grammar_of(load_table("told_words"))
 
 
 @cache
 def report_marks() -> ReportMarks:
     """Which meanings show whether a text is a report of trouble."""
+    from rocdoctor.parsers.prose.statements import ReportMarks
+
     table = load_table("told_words")
 
     def of(name: str) -> frozenset[str]:
@@ -86,6 +92,8 @@ def told_kinds() -> tuple[ToldKind, ...]:
 
 
 def _kind(row: Mapping[str, Any]) -> ToldKind:
+    from rocdoctor.parsers.prose.statements import pattern_of
+
     return ToldKind(
         row["kind"],
         row["means"],

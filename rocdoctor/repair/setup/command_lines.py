@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.repair.setup.plan import Action
+
+if TYPE_CHECKING:
+    from rocdoctor.repair.setup.plan import Action
 
 Tokens = tuple[str, ...]
 
