@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 
 from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
 from rocdoctor.host.masking.blocks import mask_blocks
@@ -49,7 +49,7 @@ _CUT = regex(r"(?<![\w-])(?:user|host)-\d{1,6}[A-Za-z_]")  # the rest of a name 
 _JUDGED_AGAIN = 2
 _MANY_LINES = 200  # of fewer it is not worth while to ask which are alike
 _MANY_TEXTS = 40  # of fewer it is not worth while to look at them together
-_SLAB = 10_000
+_SLAB, _AT_ONCE = 10_000, 500  # lines; the fewer, the fewer rules have a word in them, but each rule has its price
 MOST_TOLD = 30_000
 # What logs may well tell of thousands of times.
 _MANY = frozenset(("ip", "ipv6", "ipv6-network", "ip-in-gid", "uuid", "device-id", "serial", "variable"))
@@ -216,10 +216,12 @@ class Masker:
         return lines
 
     def unchanged(self, texts: list[str]) -> list[bool]:
-        """For each text whether masking leaves it as it is; all lines are masked together."""
+        """For each text whether masking leaves it as it is, but for names that lines told which are masked later."""
         kept = [self._over_lines(text) == text for text in texts]
-        lines = iter(self.masked_lines("\n".join(texts).split("\n")))
-        made = ["\n".join(islice(lines, text.count("\n") + 1)) for text in texts]
+        lines = "\n".join(texts).split("\n")
+        pieces = (lines[at : at + _AT_ONCE] for at in range(0, len(lines), _AT_ONCE))
+        masked = chain.from_iterable(map(self.masked_lines, pieces))
+        made = ["\n".join(islice(masked, text.count("\n") + 1)) for text in texts]
         return [same and one == text for same, one, text in zip(kept, made, texts, strict=True)]
 
     def _over_lines(self, text: str) -> str:
