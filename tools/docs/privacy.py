@@ -46,7 +46,7 @@ the file before you post it. The following are not masked either, because they l
 - values made of letters only next to a weak word (`pass=word`, `token: word`), unless a user name is there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
 - street addresses, dates of birth, file system labels, account numbers that no word announces, and telephone numbers
-  with neither such a word nor a `+`;
+  with neither such a word nor a `+` and a country's code;
 - a value that is printed below its name, if the lines begin with prefixes that differ (such as times).
 
 If an answer mentions more than {most} people, machines and secrets, each of its further lines becomes `masked-value`.

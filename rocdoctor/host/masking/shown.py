@@ -51,6 +51,21 @@ _ANSWERED = tuple(
         ),
         ("user", ("user: ",), ("user: ",), rf"(?P<k>^user: {{1,4}})(?P<s>{_NAME})(?=\norgs:)"),
         ("user", ("Since: ",), (), rf"(?P<k>^)(?P<s>{_NAME})(?= \(\d{{1,10}}\)\n {{4,20}}Since: )"),
+        # what `docker info` says of the machine (docs.docker.com/reference/cli/docker/system/info)
+        (
+            "found",
+            ("Docker Root Dir",),
+            ("name: ",),
+            rf"(?P<k>^ {{0,4}}Name: )(?P<s>(?!docker-desktop\b|default\b){_NAME})(?=[ \t\r]{{0,4}}\n {{0,4}}ID: )",
+        ),
+        # addresses of a Kubernetes node (kubernetes.io/docs/reference/node/node-status)
+        (
+            "found",
+            ("Hostname", "InternalDNS", "ExternalDNS"),
+            ("address",),
+            rf"(?P<k>^[ \t]{{0,40}}(?:- )?\"?address\"?: \"?)(?P<s>{_NAME})"
+            r"(?=\"?,?[ \t\r]{0,4}\n[ \t]{1,40}\"?type\"?: \"?(?:Hostname|InternalDNS|ExternalDNS)\b)",
+        ),
         (
             "person",
             ("[user]",),

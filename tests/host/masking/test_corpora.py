@@ -29,6 +29,7 @@ from tests.host.masking import (
     prompted_lines,
     recount_lines,
     secret_lines,
+    seen_lines,
     site_lines,
     system_controls,
     telling_words,
@@ -50,6 +51,7 @@ HIDDEN = {
     "recount": recount_lines.LINES,
     "trackers": tracker_lines.LINES,
     "posted": posted_lines.LINES,
+    "seen": seen_lines.LINES,
 }
 BLOCKS = {
     "blocks of secrets": secret_lines.BLOCKS,
@@ -60,6 +62,7 @@ BLOCKS = {
     "further blocks": further_lines.BLOCKS,
     "prompted blocks": prompted_lines.BLOCKS,
     "recounted blocks": recount_lines.BLOCKS,
+    "seen blocks": seen_lines.BLOCKS,
 }
 # And what hides nothing.
 CONTROLS = {
@@ -72,6 +75,7 @@ CONTROLS = {
     "recount": recount_lines.CONTROLS,
     "trackers": tracker_lines.CONTROLS,
     "posted": posted_lines.CONTROLS,
+    "seen": seen_lines.CONTROLS,
 }
 CONTROL_BLOCKS = {
     "blocks": control_lines.BLOCKS,
@@ -81,6 +85,7 @@ CONTROL_BLOCKS = {
     "blocks of the system": system_controls.BLOCKS,
     "prompted blocks": prompted_lines.CONTROLS,
     "recounted blocks": recount_lines.CONTROL_BLOCKS,
+    "seen blocks": seen_lines.CONTROL_BLOCKS,
 }
 ALL_HIDDEN = [one for lines in HIDDEN.values() for one in lines]
 ALL_CONTROLS = [line for lines in CONTROLS.values() for line in lines]
