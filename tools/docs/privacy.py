@@ -43,7 +43,8 @@ the file before you post it. The following are not masked either, because they l
   are generally known;
 - the name of a single machine before a colon (`zeus17: ready`), because it looks like the name of a device; if several
   machines print the same line, or a list names them, they are masked;
-- values made of letters only next to a weak word (`pass=word`, `token: word`), unless a user name is there too;
+- values made of letters only, and names of code (`a_b_c`), next to a weak word (`pass=word`, `token: word`), unless a
+  user name is there too;
 - names of clusters, partitions, profiles, containers and pods, and container ids;
 - street addresses, dates of birth, file system labels, account numbers that no word announces, and telephone numbers
   with neither such a word nor a `+` and a country's code;

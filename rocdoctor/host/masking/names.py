@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
-from rocdoctor.host.masking.accounts import BUILDERS, KEPT_HOSTS, KEPT_USERS, USUAL
+from rocdoctor.host.masking.accounts import BUILDERS, KEPT_HOSTS, KEPT_USERS, USUAL, named
 from rocdoctor.host.masking.columns import mask_columns, may_be_host
 from rocdoctor.host.masking.ids import Pseudonyms, id64, serial
 from rocdoctor.host.masking.name_lists import COMPRESSED, any_of, numbers_of
@@ -149,7 +149,7 @@ class Names:
         text = mask_paths(text, low, self._user_token, self._found_user, self._folders)
         if "user" in low or "/media/" in low or "logname" in low:
             for pattern, _ in USER_PLACES:
-                text = pattern.sub(lambda m: m["k"] + self._found_user(m["s"]), text)
+                text = pattern.sub(lambda m: named(m, self._found_user), text)
         if "ssid" in low:
             text = SSID.sub(self._ssid, text)
         text = mask_signed(text, low, self._full_name)
@@ -197,7 +197,7 @@ class Names:
 
     def _mask_place(self, place: PlaceRule, text: str, words: list[str]) -> str:
         replaced = self._by_kind[place.kind]
-        return sub_lines(place.pattern, lambda match: match["k"] + replaced(match["s"]), text, words, place.continued)
+        return sub_lines(place.pattern, lambda match: named(match, replaced), text, words, place.continued)
 
     def mask_plain(self, text: str) -> str:
         """The text with learned names and the home path replaced, where nothing else tells of a person or a host."""
@@ -355,7 +355,7 @@ class Names:
 
     def _found_host(self, value: str) -> str:
         """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
-        if _TOKEN.fullmatch(value):
+        if _TOKEN.fullmatch(value) or value.lower() in KEPT_HOSTS:
             return value
         short, _, domain = value.lower().partition(".")
         if is_public(value.lower(), self._public):
@@ -368,7 +368,7 @@ class Names:
         return self._host_token(value)
 
     def _placed_host(self, match: re.Match[str]) -> str:
-        return match["k"] + self._found_host(match["s"])
+        return named(match, self._found_host)
 
     def _sure_host(self, value: str) -> str:
         """The name of a machine beyond doubt: it is masked everywhere from here on, however it is formed."""

@@ -116,7 +116,8 @@ _REALM = regex(r"[A-Z][A-Z0-9-]{1,14}(?:\.[A-Z0-9.-]{1,30})?")
 _WORDS = regex(r"[a-z]+")
 
 _URL = regex(
-    r"(?P<k>(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+-]{1,20}://(?:masked-userinfo@)?)(?P<s>[A-Za-z0-9][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,62}){0,8})"
+    r"(?P<k>(?<![A-Za-z0-9])(?!(?:chrome|edge|brave|about|devtools)://|"
+    r"(?:docker|oras|library|shub)://[A-Za-z0-9_-]{1,60}(?![\w.-]|:\d{2,5}/))[A-Za-z][A-Za-z0-9+-]{1,20}://(?:masked-userinfo@)?)(?P<s>[A-Za-z0-9][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,62}){0,8})"
 )
 _FULL = regex(
     r"(?<![A-Za-z0-9_./@%+=-])(?P<s>(?P<f>[A-Za-z][A-Za-z0-9-]{0,62})(?P<r>(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,5})\."

@@ -84,10 +84,18 @@ def kind_of(match: re.Match[str], rest: re.Match[str] | None) -> str | None:
 _OWN = regex(r"(?<![A-Za-z0-9])(?:user|host|domain|email|ip|ssid|serial|uuid|wwn)-\d{1,6}(?:\.\d{1,3})?(?![A-Za-z0-9])")
 
 
+# An argument of a call, and a name of three words or more in code: use_reentrant=False, torch_compile_backend.
+_OF_CODE = regex(
+    r"[a-z]{2,20}(?:_[a-z]{1,20}){0,6}=(?:True|False|None|\d{1,6}(?:\.\d{1,6})?)|[a-z]{2,20}(?:_[a-z]{2,20}){2,6}"
+)
+
+
 @lru_cache(maxsize=4096)
 def looks_random(value: str) -> bool:
     """True for a value that nobody would write by hand: letters mixed with digits, or long with high entropy."""
     value = _OWN.sub("", value) if "-" in value else value
+    if _OF_CODE.fullmatch(value):
+        return False
     if len(value) < 6 or " " in value or value[:1] in "/~<(" or value[:2] in ("0x", "./") or _BY_HAND.fullmatch(value):
         return False
     if _OF_BOTH.fullmatch(value):
