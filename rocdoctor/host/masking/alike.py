@@ -87,7 +87,7 @@ class QuietTexts:
             return
         shape = _shape(text)
         if shape not in self._known and shape not in self._seen:
-            if not _tells(shape) and telling_digits(shape) == ():
+            if not shape_tells(shape) and telling_digits(shape) == ():
                 self._seen[shape] = text
             else:
                 self._known[shape] = False
@@ -95,7 +95,7 @@ class QuietTexts:
     def _judge(self) -> None:
         if len(self._known) >= _MOST:
             self._known.clear()
-        quiet = self._unchanged([_loud(text) for text in self._seen.values()])
+        quiet = self._unchanged([loud(text) for text in self._seen.values()])
         self._known.update(zip(self._seen, quiet, strict=True))
         self._seen.clear()
 
@@ -167,7 +167,7 @@ class KnownShapes:
         """What finds the lines of some shapes whose digits tell; None where those of any of them may."""
         if not self.hears:
             # Names are numbered in the order of the lines: one that is asked on its own would be masked before others.
-            return None if any(_tells(one) or telling_digits(one) != () for one in shapes) else ()
+            return None if any(shape_tells(one) or telling_digits(one) != () for one in shapes) else ()
         found: dict[re.Pattern[str], None] = {}
         for shape in dict.fromkeys(shapes):
             asked = None if _CODED.search(shape) else telling_digits(shape)
@@ -202,7 +202,7 @@ class KnownShapes:
         """The line with digits that look more random than any that a tool prints; what may be a code has its own."""
         digits = cycle(_RANDOM)
         if not self.hears:
-            return _loud(line)
+            return loud(line)
         return _SPARED.sub(lambda one: one[0] if len(one[0]) > 1 else next(digits), line)
 
     def _know(self, shape: str, inert: bool) -> None:
@@ -231,13 +231,13 @@ def _extremes(shapes: Sequence[str], lines: Sequence[str], counts: Counter[str])
     return {shape: (shortest[shape], line) for shape, line in longest.items() if len(line) > len(shortest[shape])}
 
 
-def _tells(shape: str) -> bool:
+def shape_tells(shape: str) -> bool:
     """Whether a shape holds addresses, ids or codes."""
     low = shape.lower()
     return any(word in low for word in _IDS) or _TELLING.search(shape) is not None or compares_lines(shape)
 
 
-def _loud(line: str) -> str:
+def loud(line: str) -> str:
     """The line with digits that look more random than any that a tool prints."""
     digits = cycle(_RANDOM)
     return _DIGIT.sub(lambda _: next(digits), line)

@@ -36,10 +36,11 @@ def _part(part: str) -> str:
     return part if rest == part[1:-1] else f"[0-9{rest}]"
 
 
-Told = tuple[str, str]  # with any digit; as it is, or "" where a line alone does not tell whether the rule fits
+# With any digit; as it is; what tells whether the rule fits: a "line", a "command" of several, or a whole "text".
+Told = tuple[str, str, str]
 
 
-_KEPT_FORM = 1  # another number where other expressions are made of the same tables
+_KEPT_FORM = 2  # another number where other expressions are made of the same tables
 
 
 @lru_cache(maxsize=1)
@@ -57,13 +58,13 @@ def _expressions() -> tuple[dict[str, list[Told]], list[Told]]:
 def made_expressions() -> tuple[dict[str, list[Told]], list[Told]]:
     """What ``_expressions`` says, made of the tables."""
     tables = load_tables()
-    rows: list[tuple[tuple[str, ...], str, bool]] = [
-        *((rule.literals, rule.expression, not rule.span) for rule in tables.secrets),
-        *((place.words, f"(?m:{place.expression})", not place.continued) for place in tables.places),
-        *((command.words, re.escape(command.program), False) for command in tables.commands),
+    rows: list[tuple[tuple[str, ...], str, str]] = [
+        *((rule.literals, rule.expression, "text" if rule.span else "line") for rule in tables.secrets),
+        *((one.words, f"(?m:{one.expression})", "command" if one.continued else "line") for one in tables.places),
+        *((command.words, re.escape(command.program), "text") for command in tables.commands),
     ]
     found: dict[str, list[Told]] = {}
-    for words, expression, alone in rows:
+    for words, expression, reach in rows:
         wide = any_digit(expression)
         told = any(any(map(str.isdigit, word)) for word in words)
         if wide == expression and not told:
@@ -71,7 +72,7 @@ def made_expressions() -> tuple[dict[str, list[Told]], list[Told]]:
         # Where a digit must not stand, any digit would be too few texts.
         wide = "" if wide != expression and any(map(str.isdigit, "".join(_forbidden(expression)))) else wide
         for word in words or ("",):
-            found.setdefault(word, []).append((wide, expression if alone else ""))
+            found.setdefault(word, []).append((wide, expression, reach))
     return found, found.pop("", [])
 
 
@@ -105,17 +106,19 @@ def numbered_words() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted({*words, *_OF_RULES}))), re.IGNORECASE)
 
 
-def telling_digits(shape: str) -> tuple[re.Pattern[str], ...] | None:
+def telling_digits(shape: str, command: bool = False) -> tuple[re.Pattern[str], ...] | None:
     """What finds in a line whether its digits tell: the rules that may fit it, by its shape, with some digits.
 
     () where no rule asks for digits, None where one does of which a line alone does not say whether it fits.
+    ``command``: the line is known to be no part of a command that goes on in the next one.
     """
     by_word, always = _expressions()
     tables, low = load_tables(), shape.lower()
     present = [*tables.words_in(low), *(word for word, zeros in _span_words() if zeros in low)]
     told = dict.fromkeys([*always, *(one for word in present for one in by_word.get(word, ()))])
-    fitting = [own for wide, own in told if pattern_of(wide).search(shape)]
-    return tuple(map(pattern_of, fitting)) if all(fitting) else None
+    fitting = [(own, reach) for wide, own, reach in told if pattern_of(wide).search(shape)]
+    sure = all(reach == "line" or (command and reach == "command") for _, reach in fitting)
+    return tuple(pattern_of(own) for own, _ in fitting) if sure else None
 
 
 def tells(patterns: tuple[re.Pattern[str], ...], line: str) -> bool:

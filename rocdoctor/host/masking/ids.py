@@ -132,6 +132,13 @@ def bare_numbers(text: str) -> Iterator[int]:
     return (match.start() for match in _BARE_NUMBER.finditer(text))
 
 
+def numbered_lines(text: str) -> Iterator[str]:
+    """The lines in which such numbers stand."""
+    for at in bare_numbers(text):
+        end = text.find("\n", at)
+        yield text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)]
+
+
 def mask_bare_numbers(text: str, pseudonyms: Pseudonyms) -> str:
     """The text with the ids replaced that were seen beside their names before."""
     wanted = pseudonyms.known("device-id")

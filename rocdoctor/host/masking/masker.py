@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 
+from rocdoctor.host.masking.addressed import NO_LINES, AddressedShapes, kept_lines, woven
 from rocdoctor.host.masking.alike import KnownShapes, QuietTexts
 from rocdoctor.host.masking.blocks import mask_blocks
 from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
@@ -23,6 +24,7 @@ from rocdoctor.host.masking.ids import (
     mask_bare_numbers,
     mask_ids,
     mask_whole_answer,
+    numbered_lines,
     serial_question,
 )
 from rocdoctor.host.masking.name_lists import listed_names
@@ -67,6 +69,7 @@ class Masker:
         self._lines: dict[str, str] = {}
         self._alike = KnownShapes(_teaching_nothing if hears else _unchanged_lines, hears)
         self._quiet = QuietTexts(lambda texts: Masker().unchanged(texts))
+        self._addressed = AddressedShapes(lambda lines: Masker().masked_lines(lines))
         self._foreseen: set[str] = set()  # texts that no rule changes
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
         self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
@@ -211,9 +214,9 @@ class Masker:
 
     def _numbers(self, text: str) -> list[str]:
         """The lines of a text of numbers alone, which may be ids that others are seen to be."""
-        lines = self._values.mask(text, self._pseudonyms.note).split("\n")
-        self._numbered.update(line for line in lines if next(bare_numbers(line), None) is not None)
-        return lines
+        text = self._values.mask(text, self._pseudonyms.note)
+        self._numbered.update(numbered_lines(text))
+        return text.split("\n")
 
     def unchanged(self, texts: list[str]) -> list[bool]:
         """For each text whether masking leaves it as it is, but for names that lines told which are masked later."""
@@ -304,7 +307,9 @@ class Masker:
 
     def _mask_slab(self, fresh: list[str]) -> list[str]:
         learned = self.learned()
-        masked = self.masked_lines(fresh)
+        many = len(fresh) >= _MANY_LINES
+        light = self._addressed.among(self._known_gone("\n".join(fresh))) if many else NO_LINES
+        masked = self.masked_lines(fresh, light)
         again = [at for at, line in enumerate(masked) if line != fresh[at] and (_OWN in line or _CUT.search(line))]
         for _ in range(_MOST_PASSES):
             if not again:
@@ -319,15 +324,12 @@ class Masker:
         self._lines.update(zip(fresh, masked, strict=True))
         self._lines.update(zip(masked, masked, strict=True))  # masking it again changes nothing
         self._of_lines = self.learned()
-        text = "\n".join(masked)
-        for at in bare_numbers(text):
-            end = text.find("\n", at)
-            self._numbered.add(text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)])
+        self._numbered.update(numbered_lines("\n".join(masked)))
         return masked
 
-    def masked_lines(self, fresh: list[str]) -> list[str]:
-        """The lines after each step that looks at single lines was taken once."""
-        text = "\n".join(fresh)
+    def masked_lines(self, fresh: list[str], light: frozenset[int] = NO_LINES) -> list[str]:
+        """The lines after each step for single lines was taken once; in ``light`` ones only addresses can change."""
+        text = "\n".join([line for at, line in enumerate(fresh) if at not in light] if light else fresh)
         present = self._tables.words_in(text.lower())
         text = mask_secrets(text, self._tables, self._note, present)
         text = mask_coded(text, self._tables, self._pseudonyms.note)
@@ -336,10 +338,10 @@ class Masker:
         text = mask_ids(text, self._pseudonyms)
         text = mask_emails(text, self._pseudonyms)
         text = self._names.mask(text, present)
-        text = mask_net(text, self._pseudonyms)
-        masked = text.split("\n")
-        # No rule reaches over a line end; should one ever, nothing may slip through.
-        return masked if len(masked) == len(fresh) else [VALUE_TOKEN] * len(fresh)
+        if light:
+            text = woven(text, self._values.mask(kept_lines(fresh, light), self._pseudonyms.note), light)
+        masked = mask_net(self._names.mask_plain(text), self._pseudonyms).split("\n")
+        return masked if len(masked) == len(fresh) else [VALUE_TOKEN] * len(fresh)  # should a rule take a line's end
 
     def teaching_nothing(self, lines: list[str]) -> list[bool]:
         """For each line whether masking it teaches no name and no value; the masker must know nothing yet.

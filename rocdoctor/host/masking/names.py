@@ -142,7 +142,7 @@ class Names:
         return len(self._user_names), self._home_path
 
     def mask(self, text: str, present: Collection[str]) -> str:
-        """The text with home paths and names replaced; ``present`` are the words of places that may occur in it."""
+        """The text with home paths, and names where places tell them; ``present``: words of places that may occur."""
         if self._home is not None and self._home_path in text:
             text = self._home.sub(self._home_token, text)
         low = text.lower()
@@ -168,8 +168,7 @@ class Names:
         for number in sorted(numbers):
             place = self._places[number]
             text = self._mask_place(place, text, [word for word in place.words if word in present])
-        text = mask_hosts(text, low, self._found_host, self._public, self._common)
-        return self.mask_bare(text)
+        return mask_hosts(text, low, self._found_host, self._public, self._common)
 
     def mask_prompted(self, text: str, secret: Callable[[str], str]) -> str:
         """The text with what telling commands printed below themselves replaced."""

@@ -179,10 +179,11 @@ def _ipv6(value: str, pseudonyms: Pseudonyms) -> str:
 def _ipv4(match: re.Match[str], pseudonyms: Pseudonyms) -> str:
     value = match.group()
     parts = value.split(".")
-    numbers = [int(part) for part in parts]
-    if any(number > 255 for number in numbers) or any(len(part) > 1 and part[0] == "0" for part in parts):
+    numbers = list(map(int, parts))
+    if max(numbers) > 255 or any(len(part) > 1 and part[0] == "0" for part in parts):
         return value
-    kept = numbers[0] in (0, 127, 255) or numbers[:2] == [169, 254] or 224 <= numbers[0] < 240
+    first, second = numbers[0], numbers[1]
+    kept = first in (0, 127, 255) or (first == 169 and second == 254) or 224 <= first < 240
     if kept or tuple(numbers[:3]) in _DOCUMENTED or not _is_address(match, numbers):
         return value
     network = pseudonyms.number("network", ".".join(parts[:3]), count=False)
@@ -200,9 +201,12 @@ def _is_address(match: re.Match[str], numbers: list[int]) -> bool:
 
 def _judge_address(before: str, value: str, after: str, first: int, second: int) -> bool:
     """Whether four numbers between these words of a line are an address and not a version."""
-    if not _NUMBERED.search(before):  # logs repeat what is beside but for the digits, which say nothing there
+    low = before.lower()
+    if not any(word in low for word in _NUMBERED):  # logs repeat what is beside but for the digits
         before = before.translate(_NO_DIGITS)
-    said = _beside(before, value.translate(_NO_DIGITS), after.translate(_NO_DIGITS))
+    said = "address" if _ADDRESS_AFTER.match(after) else _beside(before)
+    if said in ("package", "perhaps") and _ADDRESS_LINE.fullmatch(before + value + after):
+        said = "address"
     private = first == 192 and second == 168
     private = private or (first == 172 and 16 <= second < 32) or (first == 100 and 64 <= second < 128)
     if said == "perhaps":
@@ -211,7 +215,7 @@ def _judge_address(before: str, value: str, after: str, first: int, second: int)
 
 
 # Digits that are part of a word of the expressions.
-_NUMBERED = regex(r"inet6|python3", re.IGNORECASE)
+_NUMBERED = ("inet6", "python3")
 _NO_DIGITS = str.maketrans("123456789", "000000000")
 # What may stand before a version, or an address: without any of these words only the sign right before tells.
 _VERSION_WORDS = (
@@ -223,17 +227,17 @@ _SIGN_BEFORE = regex(r"(?:[-_/v^(]|>=\s*)\Z", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16384)
-def _beside(before: str, value: str, after: str) -> str:
-    """What the words around four numbers make of them; ``private``: an address only where no version looks so."""
-    if _ADDRESS_AFTER.match(after) or _ADDRESS_JUST_BEFORE.search(before):
+def _beside(before: str) -> str:
+    """What the words before four numbers make of them; ``private``: an address only where no version looks so."""
+    if _ADDRESS_JUST_BEFORE.search(before):
         return "address"
     low = before.lower()
     worded = any(word in low for word in _VERSION_WORDS) or _SIGN_BEFORE.search(before[-4:])
     if worded and _VERSION_BEFORE.search(before):
         return "private" if _ADDRESS_BEFORE.search(before) else "version"
-    if _ADDRESS_BEFORE.search(before) or _ADDRESS_LINE.fullmatch(before + value + after):
+    if _ADDRESS_BEFORE.search(before):
         return "address"
-    return "private" if _PACKAGE_LINE.fullmatch(before) else "perhaps"
+    return "package" if _PACKAGE_LINE.fullmatch(before) else "perhaps"
 
 
 def _email(match: re.Match[str], pseudonyms: Pseudonyms) -> str:
