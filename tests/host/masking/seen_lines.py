@@ -57,6 +57,8 @@ LINES: tuple[tuple[str, str], ...] = (
     ("Jo, +1 415 555 2672", "555"),
     ("Ola: +358 9 1234 5678", "1234"),
     ("Ivan (+7 495 123 4567)", "4567"),
+    ("S/N:x, WWN:5-0014ee-2b5f1a234, FW:82.00A82, 4.00 TB", "2b5f1a234"),
+    ("mpatha (3600508b400105e210000900000490000) dm-0 HP,HSV", "3600508b400105e2"),
     # places in sentences, beside those of CONTROLS
     ("The job was killed by user mkraus31 after the NCCL timeout", "mkraus31"),
     ("kubectl describe node krusenode31 shows nothing", "krusenode31"),
@@ -127,6 +129,8 @@ CONTROLS: tuple[str, ...] = (
     "meeting number 2",
     "Meeting: 2025-11-03 14:22",
     "zoom.us is down",
+    "WWN:none",
+    "size (31234567) dm-0",
     # sentences that go on where a name may stand
     "The job was killed by user after the NCCL timeout while training.",
     "so the user inside has no access, and it fails as user while another runs",
