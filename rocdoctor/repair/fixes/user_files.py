@@ -91,14 +91,20 @@ def replace(seen: SeenFile, data: bytes, mtime_ns: int | None = None, mode: int 
     """
     try:
         status = os.lstat(seen.path)
-        same = (status.st_ino, status.st_mtime_ns, status.st_uid) == (seen.inode, seen.mtime_ns, seen.uid)
-        if not same or not stat.S_ISREG(status.st_mode) or _read_seen(seen.path, status) != seen.data:
+        if not _is_seen(status, seen.path, seen) or _read_seen(seen.path, status) != seen.data:
             raise Refused(_CHANGED)
         beside = seen.path.with_name(f".{seen.path.name[:100]}.{secrets.token_hex(6)}")
         _make(beside, seen, data, seen.mode if mode is None else mode, mtime_ns)
         _exchange(beside, seen)
     except OSError as error:
         raise Refused(f"it cannot be written ({error.strerror or error})") from None
+
+
+def _is_seen(status: os.stat_result, path: Path, seen: SeenFile) -> bool:
+    """Whether a file has the number, the time and the rights that were seen: its owner may have shut others out."""
+    now = (stat.S_ISREG(status.st_mode), status.st_ino, status.st_mtime_ns, status.st_uid, status.st_gid)
+    same = now == (True, seen.inode, seen.mtime_ns, seen.uid, seen.gid)
+    return same and stat.S_IMODE(status.st_mode) == seen.mode and status.st_nlink == 1 and not _attributes(path)
 
 
 def _make(beside: Path, seen: SeenFile, data: bytes, mode: int, mtime_ns: int | None) -> None:
@@ -110,6 +116,8 @@ def _make(beside: Path, seen: SeenFile, data: bytes, mode: int, mtime_ns: int | 
             os.chmod(beside, mode)  # chown takes set-id bits away
         if mtime_ns is not None:
             os.utime(beside, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+        if special := _attributes(beside):
+            raise Refused(f"its folder gives new files rights of their own, an access list ({', '.join(special)})")
     except BaseException:
         _forget(beside)
         raise
@@ -148,8 +156,7 @@ def _put_back(beside: Path, path: Path, ours: int) -> None:
 
 
 def _is_as_read(beside: Path, seen: SeenFile) -> bool:
-    status = os.lstat(beside)
-    if (status.st_ino, status.st_mtime_ns, status.st_uid) != (seen.inode, seen.mtime_ns, seen.uid):
+    if not _is_seen(os.lstat(beside), beside, seen):
         return False
     descriptor = os.open(beside, READING | os.O_NOFOLLOW)
     if written_to(descriptor):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,50 @@ def test_a_lease_tells_of_writers_alone(path: Path) -> None:
         assert not written_to(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _entries(named: int) -> bytes:
+    """An access list that lets one more user read and write (linux/posix_acl_xattr.h)."""
+    nobody = 0xFFFFFFFF
+    told = [(1, 7, nobody), (2, 6, named), (4, 7, nobody), (16, 7, nobody), (32, 4, nobody)]
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *one) for one in told)
+
+
+def _set_list(path: Path, name: str) -> None:
+    try:
+        os.setxattr(path, f"system.posix_acl_{name}", _entries(4321))
+    except OSError:
+        pytest.skip("this file system has no access lists")
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_who_was_shut_out_meanwhile_stays_so(late: bool, path: Path, before: list[Callable[[], object]]) -> None:
+    """Between the look and the step somebody is asked, which may take minutes; ``late``: right before the exchange."""
+    path.chmod(0o644)
+    seen = look(path, os.geteuid(), path.parent)
+    shut = partial(path.chmod, 0o600)
+    if late:
+        before.append(shut)
+    else:
+        shut()
+    with pytest.raises(Refused, match="in the meantime"):
+        replace(seen, _OURS)
+    assert path.read_bytes() == _OLD and path.stat().st_mode & 0o777 == 0o600 and _alone(path)
+
+
+def test_a_list_of_rights_that_was_set_meanwhile_stays(path: Path, before: list[Callable[[], object]]) -> None:
+    seen = look(path, os.geteuid(), path.parent)
+    _set_list(path, "access")
+    path.chmod(0o644)  # as it was seen: the list alone is new
+    with pytest.raises(Refused, match="in the meantime"):
+        replace(seen, _OURS)
+    assert path.read_bytes() == _OLD and "system.posix_acl_access" in os.listxattr(path)
+
+
+def test_nobody_gets_rights_from_the_folders_own_list(path: Path, before: list[Callable[[], object]]) -> None:
+    """The file is older than the list, which every new file of the folder gets."""
+    path.chmod(0o664)
+    _set_list(path.parent, "default")
+    with pytest.raises(Refused, match="access list"):
+        _replace(path)
+    assert path.read_bytes() == _OLD and _alone(path)
