@@ -10,6 +10,7 @@ from rocdoctor.compare.snapshot import Snapshot, snapshot
 from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.printable import spelled
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
@@ -23,6 +24,7 @@ def read_snapshot(name: str, host: Host, checks: Sequence[Check], identity: bool
 def snapshot_of(name: str, host: Host, diagnosis: Diagnosis, identity: bool = False) -> Snapshot:
     """The same of what is judged already."""
     excerpt = host.kind == "text"
+    name = spelled(name)  # two names that look alike would be one
     if identity or host.kind == "live":  # this machine was masked when it was asked
         return snapshot(name, diagnosis.machine, diagnosis.verdicts, excerpt)
     from rocdoctor.report.masked import discreet, discretion_of

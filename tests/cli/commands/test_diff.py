@@ -159,3 +159,17 @@ def test_what_nobody_has_masked_is_masked_in_the_comparison(
     assert token not in said
     assert run(["diff", *names, "--format", form, "--include-identity"]) == 1
     assert token in capsys.readouterr().out.replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_names_that_differ_by_a_sign_that_nobody_sees_stay_apart(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else nobody can tell which of the two machines has the fault."""
+    monkeypatch.chdir(tmp_path)
+    sick = Broken("mi300x-8gpu").set(RAS, "ue: 3\nce: 0")
+    for name, broken in (("a.txt", Broken("mi300x-8gpu")), ("a\u200b.txt", sick)):
+        _bundle(tmp_path, name, broken)
+    assert run(["diff", "a.txt", "a\u200b.txt", "--format", form]) == 1
+    told = capsys.readouterr().out
+    assert "200b" in told and "\u200b" not in told
