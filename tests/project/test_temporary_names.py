@@ -1,6 +1,7 @@
 """No command or advice of ours puts anything under a name in /tmp that others can guess, and so have first.
 
-Whoever makes the folder owns what lies there: a cache of kernels is code, and a link in place of a file leads elsewhere.
+Whoever makes the folder owns what lies there: a cache of kernels is code, and a link in place of a file leads
+elsewhere.
 """
 
 from __future__ import annotations

@@ -10,6 +10,12 @@ from rocdoctor.model.lazy_re import regex
 
 COMPRESSED = regex(r"(?<![\w.-])([A-Za-z][\w.-]{0,60})\[([\d,-]{1,200})\]([\w.-]{0,60})")
 _MOST_NUMBERS = 64
+# How JSON, Python, URLs and mail write a sign that is no letter: a name may stand right behind it.
+GLUED = regex(r"(?i)\\u00[0-7][0-9a-f]|\\x[0-7][0-9a-f]|\\[0-7]{3}|\\[nrt]|[%=][2-7][0-9a-f]")
+_BEHIND = (
+    r"(?:(?<![A-Za-z0-9])|(?<=\\u00[0-7][0-9a-f])|(?<=\\x[0-7][0-9a-f])|(?<=\\[0-7]{3})|(?<=\\[nrt])|"
+    r"(?<=[%=][2-7][0-9a-f]))"
+)
 
 
 def numbers_of(ranges: str) -> list[str]:
@@ -38,7 +44,7 @@ def any_of(names: frozenset[str]) -> re.Pattern[str]:
     """
     long = _tree([name for name in names if len(name) >= 4])
     short = _tree([name for name in names if len(name) < 4])
-    parts = [rf"(?<![A-Za-z0-9])(?:{long})(?![A-Za-z0-9])"] if long else []
+    parts = [rf"{_BEHIND}(?:{long})(?![A-Za-z0-9])"] if long else []
     parts += [rf"(?<![\w-])(?:{short})(?![\w-])"] if short else []
     return re.compile("|".join(parts), re.IGNORECASE)
 

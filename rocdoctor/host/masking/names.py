@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from rocdoctor.host.masking.accounts import BUILDERS, KEPT_HOSTS, KEPT_USERS, USUAL, named
 from rocdoctor.host.masking.columns import mask_columns, may_be_host
 from rocdoctor.host.masking.ids import Pseudonyms, id64, serial
-from rocdoctor.host.masking.name_lists import COMPRESSED, any_of, numbers_of
+from rocdoctor.host.masking.name_lists import COMPRESSED, GLUED, any_of, numbers_of
 from rocdoctor.host.masking.name_places import (
     BESIDE_HOSTS,
     HOST_PLACES,
@@ -247,7 +247,7 @@ class Names:
         """The text with learned names replaced: only those that occur are looked for with an expression."""
         low = text.lower()
         if len(self._bare) > _FEW_NAMES:
-            words = set(_WORD.findall(low))
+            words = {*_WORD.findall(low), *_WORD.findall(GLUED.sub(" ", low))}
             present = [name for name in self._bare if (first := _WORD.match(name)) is None or first[0] in words]
         else:
             present = [name for name in self._bare if name in low]

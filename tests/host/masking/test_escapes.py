@@ -50,3 +50,18 @@ def test_a_key_of_several_lines_becomes_one_word_in_colours_too() -> None:
 
 def test_values_of_variables_are_seen_without_escapes() -> None:
     assert Masker().mask_env({"PYTHONPATH": f"/ho\x1b[1mme/{USER}/x"}) == {"PYTHONPATH": "/home/user-1/x"}
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    "glued",
+    [r"\u003d", r"\u003C", r"\u002f", r"\x2f", r"\057", r"\040", r"\n", r"\t", r"\r", "%2F", "%3d", "=3D", "=2F"],
+)
+def test_a_known_name_behind_an_escape_of_another_sign_is_masked(glued: str, many: bool) -> None:
+    """As JSON, Python, URLs and mail write a sign that stands before it: no letter of the name."""
+    others = "".join(f"USER=worker{number:03}q\n" for number in range(100)) if many else ""
+    masker = Masker()
+    masked = masker.mask_text(f"{others}USER=alicekrause\nfailed at {glued}alicekrause{glued}x")
+    assert "alicekrause" not in masked and masked.endswith(f"{glued}x"), masked
+    kept = "USER=alicekrause\nmalicekrause xalicekrause 2falicekrause"
+    assert Masker().mask_text(kept).endswith("malicekrause xalicekrause 2falicekrause")
