@@ -330,6 +330,8 @@ def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
 )
 def test_each_recurring_stumble_is_found(said: str) -> None:
     assert _ANY.search(said)
+
+
 def _alternatives(pattern: str) -> list[str]:
     """The parts of an expression between bars that stand in no brackets."""
     parts, depth = [""], 0
