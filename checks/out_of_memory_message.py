@@ -20,7 +20,7 @@ from rocdoctor.insight.texts.model_weights import weights_too_large
 from rocdoctor.insight.texts.pasted import first_value, in_wsl, said, shown, vendors, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error, warning
 from rocdoctor.model.evidence import value_or
-from rocdoctor.model.facts import Machine
+from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.units import binary_size
 
@@ -35,6 +35,8 @@ _SHARE = (
     "memory "
     "(GTT: ttm.pages_limit=NUMBER_OF_4K_PAGES on the kernel command line, older kernels amdgpu.gttsize)"
 )
+# Of how many times the asked size as much free memory says that something else ran out (own judgement).
+_AMPLE = 4
 _GIB = {"K": 1 / (1 << 20), "M": 1 / 1024, "G": 1.0, "T": 1024.0}
 
 
@@ -46,11 +48,22 @@ def _on_apu(machine: Machine) -> bool:
 
 
 def _gib(text: str | None) -> float | None:
+    if text == "0 bytes":
+        return 0.0
     found = _SIZE.match(text or "")
     try:
         return float(found.group(1)) * _GIB[found.group(2)] if found else None
     except ValueError:
         return None
+
+
+def _unused(messages: tuple[Message, ...]) -> float | None:
+    """GiB that torch keeps from the GPU without using them: new wording, that of torch 1.3, and of 1.4 to 2.0."""
+    said_so = first_value(messages, "reserved", "cached")
+    if said_so is not None:
+        return _gib(said_so)
+    kept, held = _gib(first_value(messages, "kept")), _gib(first_value(messages, "held"))
+    return None if kept is None or held is None else kept - held
 
 
 @check(when_said("out-of-memory", "out-of-memory-words"), cause="out-of-memory")
@@ -62,7 +75,7 @@ def out_of_memory_message(machine: Machine) -> Outcome:
         return None
     tried, total = first_value(messages, "tried"), first_value(messages, "total", "total2")
     free, other = first_value(messages, "free"), first_value(messages, "other")
-    mine, reserved = first_value(messages, "mine"), first_value(messages, "reserved")
+    mine = first_value(messages, "mine")
     backend = "HIP" if first_value(messages, "backend") == "HIP" or vendors(machine) == {"amd"} else "CUDA"
     figures = [
         f"{tried} more were asked for" if tried else "",
@@ -81,15 +94,35 @@ def out_of_memory_message(machine: Machine) -> Outcome:
         "precision "
         "or quantisation, sharding (FSDP, ZeRO) or offload"
     )
-    asked, room, held = _gib(tried), _gib(free), _gib(reserved)
+    asked, room, unused = _gib(tried), _gib(free), _unused(messages)
+    allowed = first_value(messages, "allowed")
+    elsewhere = False
     if asked is not None and _gib(total) is not None and asked > (_gib(total) or 0):
         way = f"One allocation of {tried} is larger than the whole GPU: make the batch, sequence or image smaller"
         way += ", or use attention that does not build the full matrix (SDPA)"
     elif other is not None and (_gib(other) or 0) > (_gib(mine) or 0):
         text += " Most of it belongs to another process."
-    elif (held is not None and held >= 1) or (asked is not None and room is not None and asked < room):
+    elif unused is not None and unused > (asked if asked is not None else 1):
         text += " The free memory is in pieces (fragmentation)."
         way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
+    elif allowed:
+        text += f" A limit set for this process allows it {allowed} only."
+        way = (
+            f"Look for set_per_process_memory_fraction in the program, or per_process_memory_fraction in {conf}. {way}"
+        )
+    elif asked is not None and room is not None and asked * _AMPLE <= room:
+        elsewhere = True
+        text += (
+            " Far more was free than was asked for, and almost nothing is held back, so the GPU's memory may not be "
+            "what ran out: main memory (on Windows, the page file), a limit of the process (ulimit -v, container), or "
+            "a peak of another process."
+        )
+        way = (
+            "Look at main memory and its limits while the program starts (free -h, ulimit -v; on Windows, enlarge the "
+            f"page file), and at other programs on the GPU. If those are fine: {way[0].lower()}{way[1:]}"
+        )
+    elif asked is not None and room is not None and asked < room:
+        text += " That much was free when the message was written: another process may have held it a moment before."
     if other is None and (large := weights_too_large(machine, _gib(total))) is not None:
         text += (
             f" The weights of {large.model} alone are {large.weights_gib:.1f} GiB in {large.format} ({large.billions} "
@@ -116,5 +149,6 @@ def out_of_memory_message(machine: Machine) -> Outcome:
         text,
         evidence=shown(messages),
         fix=Fix(f"{way}.{wsl}", command=tool, safety="safe", verify=tool),
-        confidence="likely" if words and full else "possible" if words else "certain",
+        confidence="likely" if words and full else "possible" if words or elsewhere else "certain",
+        finer="host-memory" if elsewhere else "",
     )

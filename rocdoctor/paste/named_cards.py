@@ -31,8 +31,9 @@ _AMD = (
     r"Radeon (?:VII|Vega (?:\d{1,2} )?Graphics)"
 )
 _NVIDIA = (
-    r"(?:NVIDIA )?(?:GeForce )?(?:GTX|RTX|GT|MX)[ _-]?(?:PRO )?A?\d{3,4}(?:[ -]?Ti)?(?:[ -]?SUPER)"
+    r"(?:NVIDIA )?(?:GeForce )?(?:GTX|RTX|GT|MX)[ _-]?(?:PRO )?A?\d{3,4}(?:MX?(?![A-Za-z]))?(?:[ -]?Ti)?(?:[ -]?SUPER)"
     r"?(?:[ -]?(?:Ada(?: Generation)?|Blackwell))?"
+    r"|(?:NVIDIA )?GeForce \d{3}[AM]X?|NVIDIA \d{3}MX?"
     r"|(?:NVIDIA )?TITAN (?:RTX|Xp|X|V|Black)|(?:NVIDIA )?Quadro (?:RTX |GV|GP|[PKMT])?\d{3,4}M?"
     r"|(?:NVIDIA )?(?:Tesla )?(?:A100|A800|H100|H200|H800|GH200|GB200|GB300|B100|B200|B300|L40S|V100S?|"
     r"P100)(?:[ -](?:SXM\d?|PCIe|NVL|DGXS|HGX))?(?:[ -]\d{2,3} ?GB)?"
@@ -41,8 +42,8 @@ _NVIDIA = (
     r"|(?<=GPU )(?:3090|4090|5090|3080|4080|5080|2080|1080|3060|4060|3070|4070|5070)|(?<=GPU: )(?:3090|"
     r"4090|5090|3080|4080|5080|2080|1080|3060|4060|3070|4070|5070)"
     r"|(?<=[Mm]y )(?:3090|4090|5090|3080|4080|5080|2080|1080|3060|4060|3070|4070|5070)\b(?! ?\w?i?B\b)"
-    r"|(?<=\d )(?:M40|M60|K80|P40|A40|A30|A10G?|L40|L4|T4|P4|A6000)|(?<=\d x )(?:M40|M60|K80|P40|A40|A30|"
-    r"A10G?|L40|L4|T4|P4|A6000)|(?<=\dx )(?:M40|M60|K80|P40|A40|A30|A10G?|L40|L4|T4|P4|A6000)"
+    r"|(?<=\d )(?:M40|M60|K80|P40|A40|A30|A10G?(?!-\d{4})|L40|L4|T4|P4|A6000)|(?<=\d x )(?:M40|M60|K80|P40|A40|A30|"
+    r"A10G?(?!-\d{4})|L40|L4|T4|P4|A6000)|(?<=\dx )(?:M40|M60|K80|P40|A40|A30|A10G?(?!-\d{4})|L40|L4|T4|P4|A6000)"
 )
 _CARD = regex(
     rf"(?<![\w./\\=-])(?P<amd>{_AMD})(?![\w/\\])|(?<![\w./\\=-])(?P<nvidia>{_NVIDIA})(?![\w/\\])|(?<![\w-])"
@@ -113,6 +114,16 @@ _BUILD = regex(
     r"supported (?:gpu|arch|target)|\bprogram ISA\b",
     re.IGNORECASE,
 )
+# Numbers and names that count as AMD's only where AMD is named: "512M" is a size, "GT 750M" and "HD 4600" are others'.
+_BARE = regex(r"(?:\d{3}M|VII|HD ?\d{4}|R[579][ -](?:\d{3}X?|Nano)|W\d{4}X?|MI-?[68]|Vega [3678])\Z", re.IGNORECASE)
+_BARE_MOBILE = regex(r"\d{3}M\Z", re.IGNORECASE)
+_OTHERS_WORD = regex(
+    r"\b(?:NVIDIA|GeForce|GTX?|GTS|RTX|MX|FX|NVS|Quadro|Tesla|Titan|Intel(?:\(R\))?|UHD|Iris)[ _/-]{0,2}\Z",
+    re.IGNORECASE,
+)
+_OTHERS_LINE = regex(r"(?<![a-z])(?:NVIDIA|GeForce|GTX|RTX|Quadro|Tesla|CUDA|Intel HD|UHD|Iris)", re.IGNORECASE)
+_AMD_WORDS = ("radeon", "amd", "ryzen", "gfx", "rocm", "hip", "igpu", "apu", "firepro", "rdna", "instinct")
+_AMD_LINE = regex(r"(?<![a-z])(?:Radeon|AMD|Ryzen|gfx\d|ROCm|iGPU|APU|ATI|FirePro)(?![a-z])", re.IGNORECASE)
 _NOT_ONE = regex(r"[ _-]{0,2}\(?(?:laptop|mobile|max-?q|notebook)", re.IGNORECASE)
 _COUNT = regex(
     r"(?:(?<![\w.])(\d{1,2}) ?[x×*]? ?|\b(two|three|four|eight|dual|both) )(?:AMD |NVIDIA |of the |GeForce )?\Z",
@@ -151,6 +162,7 @@ def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
     found: list[Card] = []
     like: dict[int, bool] = {}  # by the first line of a shape: whether a line of it may name a card
     numbers = (at for at in clean.alike.where(_ANY_NUMBER.search) if _NUMBERS.search(clean.lines[at]))
+    amd = next(index.lines(_AMD_WORDS), None) is not None
     for at in ascending(index.lines(_WORDS_OF_CARDS), numbers):
         if at in taken:
             continue
@@ -161,7 +173,7 @@ def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
         if first not in like:
             like[first] = like_a_card(alike(line))
         if like[first]:
-            found += _of_line(clean, at, line)
+            found += _of_line(clean, at, line, amd)
         if len(found) > _MOST:
             break
     return found
@@ -177,8 +189,8 @@ def _any_card() -> re.Pattern[str]:
     return compiled(any_digit(_CARD.pattern), re.IGNORECASE)
 
 
-def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
-    named = list(_CARD.finditer(line))
+def _of_line(clean: Clean, at: int, line: str, amd: bool) -> Iterator[Card]:
+    named = [one for one in _CARD.finditer(line) if one.lastgroup != "amd" or _means_amd(one, line, amd)]
     targets = [match for match in _GFX.finditer(line) if gfx_target(match[1]) is not None]
     if not named and not targets:
         return
@@ -220,6 +232,19 @@ def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
             gfx,
             fate_or_age(before, after),
         )
+
+
+def _means_amd(match: re.Match[str], line: str, amd: bool) -> bool:
+    """Whether a name that others give to their parts too means one of AMD here; ``amd``: the text names AMD."""
+    if re.match(r"(?:AMD|ATI|Radeon)\b", match[0], re.IGNORECASE):
+        return True
+    if _OTHERS_WORD.search(line[: match.start()]):
+        return False
+    if not _BARE.match(match[0]):
+        return True
+    if _BARE_MOBILE.match(match[0]) and not profiles_by_name(match[0]):
+        return False  # "512M" and "125M" are sizes
+    return amd and (_AMD_LINE.search(line) is not None or _OTHERS_LINE.search(line) is None)
 
 
 def _card(at: int, match: re.Match[str], line: str, gfx: str | None, capability: str | None, role: Role) -> Card | None:

@@ -95,3 +95,43 @@ def test_weights_that_fit_or_are_not_clear_are_not_said(beside: str) -> None:
 def test_two_gpus_hold_more_than_one() -> None:
     text = f"I load Llama-2-13b in float16.\n{FULL}"
     assert "alone are" not in words_of(finding_of(CHECK, text, amd_gpu(), amd_gpu(index=1)))
+
+
+def _torch(asked: str, held: str, free: str, kept: str) -> str:
+    return (
+        f"CUDA out of memory. Tried to allocate {asked} (GPU 0; 6.00 GiB total capacity; {held} already allocated; "
+        f"{free} free; {kept})"
+    )
+
+
+def test_much_free_memory_and_little_kept_is_no_fragmentation() -> None:
+    old = _torch("50.00 MiB", "693.78 MiB", "3.91 GiB", "18.22 MiB cached")
+    later = _torch("50.00 MiB", "693.78 MiB", "3.91 GiB", "712.00 MiB reserved in total by PyTorch")
+    none_kept = _torch("500.00 MiB", "0 bytes", "2.80 GiB", "0 bytes reserved in total by PyTorch")
+    for text in (old, later, none_kept):
+        found = finding_of(CHECK, text)
+        assert found is not None and "pieces" not in found.message and "page file" in found.message, text
+        assert (found.confidence, found.finer) == ("possible", "host-memory"), text
+
+
+def test_fragmentation_where_more_is_kept_than_was_asked_for() -> None:
+    for kept, pieces in (
+        ("2.00 GiB cached", True),
+        ("100.00 MiB cached", False),
+        ("3.00 GiB reserved in total by PyTorch", True),
+        ("1.20 GiB reserved in total by PyTorch", False),
+    ):
+        found = finding_of(CHECK, _torch("500.00 MiB", "1.00 GiB", "600.00 MiB", kept))
+        assert found is not None and ("pieces" in found.message) is pieces, kept
+        assert (found.confidence, found.finer) == ("certain", ""), kept
+
+
+def test_a_limit_of_the_process_is_named() -> None:
+    text = (
+        "CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 23.98 GiB of which 20.10 GiB is "
+    )
+    text += "free. 4.00 GiB allowed; Of the allocated memory 3.60 GiB is allocated by PyTorch"
+    words = words_of(finding_of(CHECK, text))
+    assert (
+        "allows it 4.00 GiB only" in words and "set_per_process_memory_fraction" in words and "page file" not in words
+    )

@@ -12,6 +12,12 @@ from rocdoctor.model.lazy_re import regex
 # Words of a name that do not tell parts apart.
 _FILL = regex(r"nvidia|geforce|tesla|quadro|radeon|amd|ati|instinct|[ _-]|pcie|sxm\d?|\d{1,2}gb")
 
+# "AMD A10" is a processor, not the NVIDIA A10: what the number is called decides.
+_OTHER_VENDOR = {
+    "nvidia": regex(r"(?i)(?<![a-z])(?:amd|ati|radeon|firepro|instinct)(?![a-z])"),
+    "amd": regex(r"(?i)(?<![a-z])(?:nvidia|geforce|tesla|quadro)(?![a-z])"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class OlderCard:
@@ -46,4 +52,6 @@ def _key(name: str) -> str:
 
 def older_card(name: str) -> OlderCard | None:
     """The card of a name such as "GTX 1080 Ti", "Tesla P100-PCIE-16GB" or "RX 580"; None where no row has it."""
-    return _by_key().get(_key(name))
+    card = _by_key().get(_key(name))
+    others = _OTHER_VENDOR.get(card.vendor) if card is not None else None
+    return None if others is not None and others.search(name) else card

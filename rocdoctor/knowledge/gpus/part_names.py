@@ -12,6 +12,12 @@ from rocdoctor.model.lazy_re import regex
 # A following word that makes another part of it, which is not in the tables.
 _OTHER_PART = regex(r"[\s(\[-]{0,3}(?:laptop|mobile|max-?q|notebook|ti\b|super\b|xtx?\b|gre\b)", re.IGNORECASE)
 
+# Words in front of a number that give it to one vendor: "GTX 780M" is not the Radeon 780M.
+_NAMED_BY = {
+    "nvidia": regex(r"(?<![a-z])(?:nvidia|geforce|gtx?|gts|rtx|mx|quadro|tesla|titan|nvs)[ _-]{0,2}\Z", re.IGNORECASE),
+    "amd": regex(r"(?<![a-z])(?:amd|ati|radeon|rx|firepro|instinct)[ _-]{0,2}\Z", re.IGNORECASE),
+}
+
 
 @cache
 def _name_pattern() -> tuple[re.Pattern[str], Mapping[str, tuple[GpuProfile, ...]]]:
@@ -44,6 +50,8 @@ def profiles_by_name(text: str) -> tuple[GpuProfile, ...]:
     found: dict[str, GpuProfile] = {}
     for match in pattern.finditer(text[:1_000_000]):
         if not _OTHER_PART.match(text, match.end()):
+            head = text[max(0, match.start() - 12) : match.start()]
             for profile in owners[_key(match.group())]:
-                found.setdefault(profile.id, profile)
+                if not any(vendor != profile.vendor and word.search(head) for vendor, word in _NAMED_BY.items()):
+                    found.setdefault(profile.id, profile)
     return tuple(found.values())
