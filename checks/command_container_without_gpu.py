@@ -14,6 +14,7 @@ References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
   https://apptainer.org/docs/user/latest/gpu.html
+  https://apptainer.org/docs/user/main/appendix.html
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from rocdoctor.judging.check import Evidence, Finding, Fix, Outcome, check, erro
 from rocdoctor.model.facts import CommandLine, Machine
 from rocdoctor.model.shell_command import CommandText
 
+_SWITCHES = tuple(f"{name}_{option}" for name in ("APPTAINER", "SINGULARITY") for option in ("NV", "NVCCLI", "ROCM"))
 _DENIED = ("kfd-permission", "device-denied-in-container")
 _EXPLAINS = (
     "kernel-module-not-loaded",
@@ -64,13 +66,29 @@ _NVIDIA_START: dict[str, CommandText] = {
 def command_container_without_gpu(machine: Machine) -> Outcome:
     if in_wsl(machine):
         return None  # there GPUs come by /dev/dxg or through Docker Desktop
-    boxes = [box for box in outermost(machine) if box.image and meant_for(machine, box)]
+    boxes = [box for box in outermost(machine) if _asks(machine, box)]
     found = [one for box in boxes if (one := _of(machine, box)) is not None]
     # A text that shows one container with the GPU and one without compares them.
     return found[:1] if found and len(found) == len(boxes) else None
 
 
+def _asks(machine: Machine, box: CommandLine) -> bool:
+    """Whether the options of this command decide whether a GPU is passed in."""
+    if not box.image or box.image.startswith("instance://"):  # the start of an instance decides
+        return False
+    return box.program == "apptainer" or bool(meant_for(machine, box))
+
+
+def _by_variable(machine: Machine, box: CommandLine) -> bool:
+    """Whether a variable stands for --nv or --rocm: each option of Apptainer can be set so."""
+    return any(name in box.environment or name in machine.environment.variables for name in _SWITCHES)
+
+
 def _of(machine: Machine, box: CommandLine) -> Finding | None:
+    if box.program == "apptainer" and (
+        _by_variable(machine, box) or (not meant_for(machine, box) and opens_amd(box) != "none")
+    ):
+        return None
     if meant_for(machine, box) == "amd":
         given = opens_amd(box)
         if box.program not in ("apptainer", "kubernetes") and given == "none" and "gpus" in box.options:
@@ -80,7 +98,7 @@ def _of(machine: Machine, box: CommandLine) -> Finding | None:
         lacking = box.complete and misses_gpu(machine)
         return _amd(machine, box, given == "part") if lacking else None
     if not opens_nvidia(box) and box.complete and misses_gpu(machine):
-        return _nvidia(machine, box)
+        return _nvidia(machine, box) if meant_for(machine, box) else _either(machine, box)
     return None
 
 
@@ -131,6 +149,22 @@ def _amd(machine: Machine, box: CommandLine, part: bool) -> Finding:
             ),
             safety="safe",
             verify="rocminfo",
+        ),
+        confidence="likely",
+        explains=_EXPLAINS,
+    )
+
+
+def _either(machine: Machine, box: CommandLine) -> Finding:
+    """Apptainer without both options, where the text does not tell whose GPU it is."""
+    return error(
+        "The container was started without --nv (NVIDIA) and --rocm (AMD): no GPU is passed in, whatever the host has.",
+        evidence=_evidence(machine, box, *NO_GPU),
+        fix=Fix(
+            "Give the option for the vendor to the command that starts the container (exec, run, shell or instance "
+            "start): --nv or --rocm",
+            command="apptainer exec --nv IMAGE nvidia-smi; apptainer exec --rocm IMAGE rocminfo",
+            safety="safe",
         ),
         confidence="likely",
         explains=_EXPLAINS,

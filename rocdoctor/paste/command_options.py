@@ -33,7 +33,7 @@ _VERBS: Mapping[str, frozenset[str]] = {
     "docker": frozenset({"run", "create"}),
     "podman": frozenset({"run", "create"}),
     "nerdctl": frozenset({"run", "create"}),
-    "apptainer": frozenset({"exec", "run", "shell"}),
+    "apptainer": frozenset({"exec", "run", "shell", "start", "instance.start"}),
     "enroot": frozenset({"start"}),
     "lxc": frozenset({"config", "launch"}),
     "pip": frozenset({"install"}),

@@ -11,6 +11,8 @@ from tests.text_kit import diagnosed
 CHECK = "command-container-without-gpu"
 NO_HIP = "\n\nRuntimeError: No HIP GPUs are available\n"
 NO_CUDA = "\n\nRuntimeError: Found no NVIDIA driver on your system.\n"
+NO_GPUS = "\n\nRuntimeError: No CUDA GPUs are available\n"
+LIGHTNING = "\n\nMisconfigurationException: You requested GPUs: [0]\n But your machine only has: []\n"
 DENIED = "\n\nROCk module is loaded\nUnable to open /dev/kfd read-write: Permission denied\n"
 
 
@@ -31,6 +33,10 @@ def _finding(text: str) -> Finding | None:
         ("$ docker run -it nvcr.io/nvidia/pytorch:24.01-py3" + NO_CUDA, "--gpus all"),
         ("$ podman run -it nvidia/cuda:12.4.0-base-ubuntu22.04" + NO_CUDA, "nvidia.com/gpu=all"),
         ("$ singularity run docker://x/cuda12 python a.py" + NO_CUDA, "--nv"),
+        ("singularity shell a.sif\nSingularity> python3 t.py" + LIGHTNING, "--nv (NVIDIA) and --rocm (AMD)"),
+        ("$ apptainer run a.sif python a.py" + NO_GPUS, "--nv (NVIDIA) and --rocm (AMD)"),
+        ("$ singularity instance start a.sif one\n$ singularity exec instance://one python a.py" + NO_GPUS, "--nv"),
+        ("$ singularity instance.start a.sif one" + NO_GPUS, "--nv"),
         ("$ docker run --device=/dev/kfd --device=/dev/dri rocm/pytorch rocminfo" + DENIED, "without --group-add"),
         ("$ podman run --device=/dev/kfd --device=/dev/dri rocm/rocm-terminal" + DENIED, "keep-groups"),
     ],
@@ -58,6 +64,12 @@ def test_a_pod_without_the_resource() -> None:
         "$ docker run --runtime=amd -e AMD_VISIBLE_DEVICES=all rocm/pytorch" + NO_HIP,
         "$ docker run -e NVIDIA_VISIBLE_DEVICES=all nvidia/cuda:12.4.0-base-ubuntu22.04" + NO_CUDA,
         "$ docker run --gpus all nvidia/cuda:12.4.0-base-ubuntu22.04" + NO_CUDA,
+        "$ apptainer shell --nv a.sif" + NO_GPUS,
+        "$ apptainer run --rocm a.sif" + NO_GPUS,
+        "$ SINGULARITY_NV=1 singularity shell a.sif" + NO_GPUS,
+        "export APPTAINER_ROCM=1\n$ apptainer exec a.sif python a.py" + NO_GPUS,
+        "$ apptainer exec instance://one python a.py" + NO_GPUS,  # its start is not shown
+        "$ singularity shell a.sif",  # nothing says that it finds no GPU
         "$ docker run --device=/dev/kfd --device=/dev/dri --group-add 992 rocm/pytorch" + DENIED,
         "$ docker run my/image" + NO_HIP,  # nothing says whose GPU it wants
         "On WSL:\n$ docker run rocm/pytorch" + NO_HIP,
