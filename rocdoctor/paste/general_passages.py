@@ -65,6 +65,11 @@ _TESTS_FAILED = regex(
 # What a test of GoogleTest quotes of a process that is to die, and a line that leads to what should have been printed.
 _DEATH = "[  DEATH   ]"
 _EXPECTED = regex(r"(?i)\s{0,8}(?:(?:the )?expected(?: (?:output|results?|behaviou?r))?|(?:it )?should be) ?:\s*\Z")
+# What was seen instead ends it: an empty field of a form says nothing of the next one.
+_SEEN = regex(
+    r"(?i)\s{0,8}(?:[*#-]{1,3} ?)?(?:(?:the )?(?:observed|actual|current)(?: (?:output|results?|behaviou?r))?"
+    r"|(?:but )?(?:i )?(?:got|get)|instead)\b[* ]{0,3}:"
+)
 # The heading of a list of changes: a version, or what kind of changes follow.
 _VERSION = regex(
     r"\s{0,3}#{1,4}\s{1,3}(?:[\w.@/-]{1,40} )?\[?v?\d{1,4}(?:\.\d{1,6}){1,3}[\w.+-]{0,20}\]?(?:\([^()\s]{1,200}\))?"
@@ -235,6 +240,8 @@ def _expected(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if 6 < len(line) < 40 and _EXPECTED.match(line):
             end = at + 1
             while end < len(lines) and lines[end].strip() and not lines[end].lstrip().startswith("```"):
+                if _SEEN.match(lines[end][:80]):
+                    break
                 end += 1
             yield at, end
 

@@ -98,3 +98,10 @@ def test_what_should_have_been_printed_ends_with_its_paragraph() -> None:
     text = "$ ./count\ndevices: 1\nexpected:\n$ ./count\nerror 38 (hipErrorNoDevice)\n\nerror 100 is what I get"
     assert clean(text).guides == {2, 3, 4}
     assert clean("I expected: more\nerror 100 is what I get").guides == frozenset()
+
+
+def test_an_empty_field_of_what_was_expected_says_nothing_of_the_next() -> None:
+    for seen in ("Observed Behavior: it dies", "Actual: error 38", "- got: error 38", "But got: error 38"):
+        assert clean(f"Expected Behavior:\n{seen}").guides in ({0}, frozenset()), seen
+        assert clean(f"Expected:\n$ ./count\n{seen}").guides - {0} == {1}, seen
+    assert clean("Expected:\nwhat is observed: error 38").guides >= {1}
