@@ -139,10 +139,13 @@ def _mended_at(told: Account | None) -> int:
 def _whole_is_over(text: str, line: int) -> tuple[Message, ...]:
     """That all of the text is over, where nothing is shown below the line (from 1) on which its writer says so."""
     from rocdoctor.knowledge.messages.told import MENDED
+    from rocdoctor.parsers.prose.ends_well import announces_success
 
+    lines = text.split("\n")
+    if not line and announces_success(text):
+        return (Message(MENDED, 1, lines[0].strip()[:200], {}, "now", narrated=True),)
     if not line:
         return ()
-    lines = text.split("\n")
     below = [one for one in lines[line:] if one.strip()]
     if len(below) > _FAREWELL or any(one.lstrip().startswith(("```", "~~~", "$", "#", ">", "|")) for one in below):
         return ()

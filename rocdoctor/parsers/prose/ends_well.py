@@ -28,7 +28,26 @@ _PLAIN = regex(
     rf"|\b{_IT} is gone (?:now(?! and then)|since)\b"
 )
 # All of a sentence, or of its beginning: there is no word of what is over, and none is needed.
-_BARE = regex(rf"(?i){_START}(?:fixed|solved|resolved)[*_]{{0,2}}\s{{0,2}}[.!)]{{0,3}}\Z")
+_BARE = regex(
+    rf"(?i){_START}(?:fixed|solved|resolved)[*_]{{0,2}}\s{{0,2}}"
+    r"(?:[,.!] {0,2}(?:many )?(?:thanks?|thx|thank you)(?: \w{1,8}){0,3})?[.!) ]{0,3}\Z"
+)
+# A text that announces at its beginning that something works.
+_ANNOUNCED = regex(
+    r"(?i)\A[\W_]{0,6}(?:\[[\w ]{1,20}\]:? ?)?(?:success(?: story| report)\b|good news\b"
+    r"|(?:i )?just (?:wanted|want) to (?:report|say|share|let you know)\b[^.?\n]{0,100}"
+    r"\b(?:works?|runs?|success\w*|fine)\b"
+    r"|[^.?\n]{3,80}?\b(?:works|runs) (?:great|perfectly|flawlessly|out of the box)\b)"
+    r"|\A# [^.?\n]{3,80}?\bworks (?:fine |well |now )?(?:with|on|in) "
+)
+# What such a text must not say: a doubt, a condition, or trouble that is there now.
+_CLOUDED = regex(
+    r"(?i)\?|```|\b(?:but|however|still|except|unfortunately|although|though|only|until|yet|while|whereas|instead|"
+    r"since the|after the (?:update|upgrade)|traceback|\w{0,40}error:|can'?t|cannot|does(?: not|n'?t)|won'?t|"
+    r"is(?: not|n'?t)|slow|wrong|killed|stuck|(?<!no )(?<!without )(?:OOMs?|out of memory|errors?|fails?|failing|"
+    r"fail(?:ed|ure)|crash(?:es|ing)?|hangs?|freez\w{1,3}|broken|problems?|issues?))\b"
+)
+_STORY = 1500
 # What helped was to take something away.
 _TAKEN_AWAY = regex(r"(?i)\b(?:by|with|after) (?:\w+ly )?(?:unsetting|removing|disabling)\b")
 # It was the writer's own program, and no fault of the machine.
@@ -90,6 +109,11 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
         over = all(_LEAVE.match(each.sentence.text) for each in later) or (bare and _only_why(later))
         return one.sentence.line if over else None
     return None
+
+
+def announces_success(text: str) -> bool:
+    """Whether a short text tells from its beginning that something works, and of no trouble that is there now."""
+    return len(text) <= _STORY and _ANNOUNCED.match(text) is not None and _CLOUDED.search(text) is None
 
 
 def _tells_why(one: Utterance) -> bool:
