@@ -42,7 +42,7 @@ _TABLE = regex(
 )
 # A sentence that leads to an example of a message.
 _EXAMPLE = regex(
-    r"\b(?:this (?:error|message|warning)s? (?:means|indicates|happens|occurs|usually|comes)|"
+    r"\b(?:this (?:error|message|warning)s? (?:means|indicates|happens|occurs|usually|comes (?:from|when|if))|"
     r"you (?:will|may|might|could|would|can) (?:then |also |even )?(?:see|get|find|encounter)|"
     r"(?:if|when|whenever|in case) (?:you|users?|someone|a user|they) (?:ever |then )?"
     r"(?:see|get|hit|encounter|report)s?)\b[^.!?]{0,200}\Z",

@@ -105,3 +105,9 @@ def test_an_empty_field_of_what_was_expected_says_nothing_of_the_next() -> None:
         assert clean(f"Expected Behavior:\n{seen}").guides in ({0}, frozenset()), seen
         assert clean(f"Expected:\n$ ./count\n{seen}").guides - {0} == {1}, seen
     assert clean("Expected:\nwhat is observed: error 38").guides >= {1}
+
+
+def test_an_error_that_comes_up_is_reported_and_one_that_comes_from_something_explained() -> None:
+    shown = "\n\n```\nError allocating (4 GB) host memory\n```\n"
+    assert clean("This error comes up very often on our Windows machines:" + shown).guides == frozenset()
+    assert clean("This error comes from a limit of the container:" + shown).guides != frozenset()
