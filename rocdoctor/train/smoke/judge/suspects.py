@@ -17,6 +17,7 @@ from rocdoctor.train.smoke.judge.last_words import (
 )
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import UNTOLD, kind_of, ranks_text, said, state_of, where_text
+from rocdoctor.train.smoke.run.connections import closed
 from rocdoctor.train.smoke.run.pool import RankRecord
 from rocdoctor.train.smoke.worker.board import MEETING
 
@@ -98,6 +99,11 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found += _elsewhere(waiting, ranks)
     if gone and all(waits(one.stack) for one in silent):
         found.append(_went_on(gone))
+    found += _each_for_the_other(silent, ranks)
+    if one := _without_connections(others, ranks):
+        words = f"{ranks_text([one])} has lost its connections to all others, which are still connected to each other"
+        words += f", and none had ended{where_text(one)}: its process, or something on the way to it, has closed them"
+        found.append(([one], "collectives", f"{words}: {said(others[0])}"))
     if silent and others and _cut_off(silent, others, ranks):
         words = (
             f"{ranks_text(others)} lost a connection{where_text(others[0])} while all others waited, and none had ended"
@@ -142,12 +148,48 @@ def _group_of(one: RankRecord, ranks: Sequence[RankRecord]) -> list[RankRecord]:
     return [each for each in ranks if not members or each.rank in numbers]
 
 
+def _each_for_the_other(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
+    """The one pair of ranks that wait for each other's message, where all others wait as well.
+
+    Whatever the others wait for, these two cannot go on without each other.
+    """
+    if len(silent) < len(ranks):
+        return []
+    frames = {one.rank: innermost_frames(one.stack).partition(" < ")[0] for one in silent}
+    waiting = {
+        one.rank: one.note.get("peer")
+        for one in silent
+        if waits(one.stack) and frames[one.rank].endswith((" recv", " send"))
+    }
+    pairs = [(rank, peer) for rank, peer in waiting.items() if peer is not None and rank < peer]
+    mutual = [pair for pair in pairs if waiting.get(pair[1]) == pair[0]]
+    if len(mutual) != 1 or not all(waits(one.stack) for one in silent):
+        return []
+    both = [one for one in ranks if one.rank in mutual[0]]
+    words = f"{ranks_text(both)} wait for each other's message{where_text(both[0])}, while all others wait too"
+    return [(both, "collectives", f"{words}; {UNTOLD} at which end or on the way")]
+
+
+def _without_connections(others: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> RankRecord | None:
+    """The one rank that is connected to nobody any more, while each two of the others still are."""
+    if len(ranks) < 3 or not others or any(one.ended for one in ranks):
+        return None
+    if not any(closed(said(one)) for one in others):
+        return None
+    alone = [one for one in ranks if one.connected is not None and not one.connected]
+    rest = [one for one in ranks if one not in alone]
+    numbers = {one.rank for one in rest}
+    whole = all(one.connected is not None and {*one.connected} == numbers - {one.rank} for one in rest)
+    told = all(one.silent or closed(said(one)) for one in alone)
+    return alone[0] if len(alone) == 1 and whole and told else None
+
+
 def _cut_off(silent: Sequence[RankRecord], others: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> bool:
     """Whether a connection closed although all ranks are there, and who says nothing waits where it should."""
-    closed = any("connection closed" in said(one).lower() or "connection reset" in said(one).lower() for one in others)
+    cut = any(closed(said(one)) for one in others)
     there = len(silent) + len(others) == len(ranks) and not any(one.ended for one in ranks)
     alike = len({one.note.get("seq") for one in ranks}) == 1
-    return closed and there and alike and all(waits(one.stack) for one in silent)
+    return cut and there and alike and all(waits(one.stack) for one in silent)
 
 
 def _gave_up(one: RankRecord) -> bool:
@@ -208,7 +250,7 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         words += f": the ranks do not all make the same groups in the same order; {UNTOLD} which are wrong"
         return list(ranks), "framework", words
     layer: Layer = _layer_of_wait(chosen[0]) if waits(chosen[0].stack) else "framework"
-    if chosen[0].program or chosen[0].lock:
+    if chosen[0].program or chosen[0].lock or chosen[0].file_call:
         layer = "configuration"
     words = f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}{_doing(chosen[0])}"
     return chosen, layer, words
@@ -225,6 +267,11 @@ def _doing(one: RankRecord) -> str:
     if one.lock:
         file = " ".join(one.lock.split())[:200]
         return f"; it waited for the lock of {file}, which another process holds (lslocks tells which)"
+    if one.file_call:
+        words = (
+            f"; the kernel has not come back from {one.file_call} for it: a disk or a network disk does not answer, "
+        )
+        return words + "or the file is a pipe that nobody else has open" + (f" (it was in {where})" if where else "")
     if one.program:
         words = f"; a program that it had started, {one.program}, was still at work: give it more time with --deadline"
         return words + (f" (it waited in {where})" if where else "")

@@ -52,7 +52,8 @@ def note(value: Any) -> dict[str, Any]:
         return {}
     number = value.get("seq")
     told = {name: _text(value.get(name)) for name in ("mode", "mark", "call")}
-    return {**told, "seq": _whole(number) or 0, "pairs": value.get("pairs") is True}
+    found = {**told, "seq": _whole(number) or 0, "pairs": value.get("pairs") is True}
+    return found if (peer := _whole(value.get("peer"))) is None else {**found, "peer": peer}
 
 
 def _fault(value: Any) -> dict[str, Any] | None:
@@ -70,7 +71,7 @@ def _fault(value: Any) -> dict[str, Any] | None:
         many = value.get(name)
         if isinstance(many, list) and (ranks := _ranks(many)):
             found[name] = ranks
-    found |= {name: True for name in ("summed", "reduced", "whole", "every") if value.get(name) is True}
+    found |= {name: True for name in ("summed", "reduced", "whole", "every", "alike") if value.get(name) is True}
     return found
 
 

@@ -24,6 +24,7 @@ from typing import Any
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.train.smoke.judge.last_words import TELLING
 from rocdoctor.train.smoke.judge.late_rank import EVERY_S, FIRST_LOOK_S, Lateness
+from rocdoctor.train.smoke.run import silent_ranks
 from rocdoctor.train.smoke.run.kernel_caches import compiling
 from rocdoctor.train.smoke.run.machine_trouble import (
     address_space,
@@ -36,16 +37,15 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     refused_forks,
     wrong_interface,
 )
-from rocdoctor.train.smoke.run.processes import alone, awaited_lock, environment, process_state, pss_bytes, sweep, tail
+from rocdoctor.train.smoke.run.processes import alone, environment, process_state, pss_bytes, sweep, tail
 from rocdoctor.train.smoke.run.standstill import WATCHDOG_S, Standstill
-from rocdoctor.train.smoke.run.starved import Starved, at_work
-from rocdoctor.train.smoke.worker import board, whereabouts
+from rocdoctor.train.smoke.run.starved import Starved
+from rocdoctor.train.smoke.worker import board
 
 WORKER = Path(__file__).parents[1] / "worker"
 START_LIMIT_S = 120.0
 # How long the other ranks may still take once one has failed: most notice within 10 ms, the others wait in vain.
 _AFTER_FAILURE_S = 1.0
-_STACK_S = 0.5
 # A machine that is shared by many gives a rank a quarter of what an idle one does; beyond that something else is wrong.
 MOST_STRETCHED = 4.0
 
@@ -66,7 +66,9 @@ class RankRecord:
     ``result``: its own record, None when it gave none; ``exit_status``, ``exit_signal``, ``ended_at``: how and when it
     ended by itself; ``silent``: it was still there without an answer when the runner stopped waiting. Of such a one
     ``process_state`` is the kernel's letter (T stopped, D uninterruptible, R running), ``stack`` what it was running,
-    ``program`` what it had started that was at work, a compiler for one, ``lock`` the file whose lock it waited for.
+    ``program`` what it had started that was at work, a compiler for one, ``lock`` the file whose lock it waited for,
+    ``file_call`` the call to a file system that it was in.
+    ``connected``: the ranks that it still has connections to; None where that was not looked at.
     """
 
     rank: int
@@ -81,11 +83,13 @@ class RankRecord:
     stack: str = ""
     program: str = ""
     lock: str = ""
+    file_call: str = ""
     log: str = ""
     note: dict[str, Any] = field(default_factory=dict)
     node: int | None = None  # where it runs, None on one node alone
     late_s: float = 0.0  # how long it kept the others waiting, idle in late_in
     late_in: str = ""
+    connected: frozenset[int] | None = None
 
     @property
     def ended(self) -> bool:
@@ -271,7 +275,7 @@ class Pool:
                 until = min(until, time.monotonic() + _AFTER_FAILURE_S)
         wall_s = time.monotonic() - began
         server = self._look_at_server()
-        self._look_at_silent()
+        silent_ranks.look(self._ranks, self._pids, str(self._place))
         self._measure()
         for rank, one in self._ranks.items():
             one.note = board.read(str(self._place / "board"), rank)
@@ -325,16 +329,6 @@ class Pool:
         if process_state(self._server.pid) in ("T", "t"):
             return "is stopped (a signal or a debugger)"
         return ""
-
-    def _look_at_silent(self) -> None:
-        """Ask ranks that gave no answer what they are doing: the kernel's state, and their Python stack."""
-        silent = [one for one in self._ranks.values() if one.result is None and not one.ended]
-        for one in silent:
-            one.silent = True
-            pid = self._pids.get(one.rank, 0)
-            one.process_state, one.program, one.lock = process_state(pid), at_work(pid), awaited_lock(pid)
-        for rank, stack in whereabouts.ask(str(self._place), [one.rank for one in silent], _STACK_S).items():
-            self._ranks[rank].stack = stack
 
     def _measure(self) -> None:
         """Memory of all ranks together, shared pages counted once (proportional set size)."""

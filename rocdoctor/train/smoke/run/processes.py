@@ -138,6 +138,53 @@ def awaited_lock(pid: int) -> str:
     return ""
 
 
+# Numbers of calls that wait for a file system, or for who opens the other end of a pipe, and for no socket:
+# arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+_FILE_CALLS = {
+    "x86_64": {
+        2: "open",
+        257: "openat",
+        437: "openat2",
+        74: "fsync",
+        75: "fdatasync",
+        77: "ftruncate",
+        82: "rename",
+        264: "renameat",
+        316: "renameat2",
+        83: "mkdir",
+        258: "mkdirat",
+        87: "unlink",
+        263: "unlinkat",
+        262: "newfstatat",
+        332: "statx",
+        217: "getdents64",
+        285: "fallocate",
+    },
+    "aarch64": {
+        56: "openat",
+        437: "openat2",
+        82: "fsync",
+        83: "fdatasync",
+        46: "ftruncate",
+        38: "renameat",
+        276: "renameat2",
+        34: "mkdirat",
+        35: "unlinkat",
+        79: "newfstatat",
+        291: "statx",
+        61: "getdents64",
+        47: "fallocate",
+    },
+}
+
+
+def file_call(pid: int) -> str:
+    """The call to a file system in which a process is in the kernel; empty when it is in none, or that is not told."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/syscall", "rb") as stream:
+        return _FILE_CALLS.get(os.uname().machine, {}).get(int(stream.read(256).split()[0]), "")
+    return ""
+
+
 def has_children(pid: int) -> bool:
     """Whether any thread of a process has started a process that is still there."""
     with contextlib.suppress(OSError):

@@ -2,8 +2,8 @@
 
 A file of ``world`` slots of SLOT bytes; a slot is a little-endian 16-bit length and a JSON object with ``mode``,
 ``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, its number),
-``patient`` while others may wait for this rank as long as the mode may take, and ``fault`` (stage, words, layer) once
-something was wrong that this rank computes by itself.
+``peer`` (the rank that it is with, where that is one alone), ``patient`` while others may wait for this rank as long as
+the mode may take, and ``fault`` (stage, words, layer) once something was wrong that this rank computes by itself.
 Writing is one store without a lock; a torn note reads as empty.
 """
 
@@ -58,9 +58,12 @@ class Board:
         self._note["patient"] = patient
         self._write()
 
-    def call(self, text: str) -> None:
-        """A collective is about to be entered."""
+    def call(self, text: str, peer: int | None = None) -> None:
+        """A collective is about to be entered; ``peer``: the one rank that it is with, where that is told."""
         self._note["seq"] += 1
+        self._note.pop("peer", None)
+        if peer is not None:
+            self._note["peer"] = peer
         if text.startswith(POINT_TO_POINT):
             self._note["pairs"] = True
         self._note["call"] = text[:200]

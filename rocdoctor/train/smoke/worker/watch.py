@@ -48,7 +48,8 @@ def install(board: Board) -> None:
 def _noted(name: str, function: Callable[..., Any], board: Board) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        board.call(name + " " + _shape(args, keywords) + _members(keywords.get("group")))
+        text = name + " " + _shape(args, keywords) + _members(keywords.get("group"))
+        board.call(text, _peer(name, args, keywords))
         return function(*args, **keywords)
 
     return call
@@ -64,6 +65,14 @@ def _shape(args: Any, keywords: Any) -> str:
                 sizes = ",".join(str(size) for size in one.shape)
                 found.append(f"{str(one.dtype).replace('torch.', '')}[{sizes}]")
     return " ".join(found[:6])
+
+
+def _peer(name: str, args: Any, keywords: Any) -> int | None:
+    """The rank that a message goes to or comes from, by its number among all; None where that is not told."""
+    if not name.endswith(("send", "recv")) or keywords.get("group") is not None or len(args) > 2:
+        return None
+    told = args[1] if len(args) > 1 else keywords.get("dst" if name.endswith("send") else "src")
+    return told if isinstance(told, int) else None
 
 
 def _members(group: Any) -> str:
