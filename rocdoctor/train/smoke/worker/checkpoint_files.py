@@ -15,20 +15,33 @@ _TABLE = ".metadata"
 
 
 def files_are_whole(
-    context: Context, reader: Any, folder: str, turn: int, group: Any = None, many: int | None = None
+    context: Context,
+    reader: Any,
+    folder: str,
+    turn: int,
+    group: Any = None,
+    many: int | None = None,
+    wrote: bool = True,
 ) -> bool:
     """Whether all that is in the files is as it was written, at each of the ranks that look (of ``group``, ``many``).
 
     ``reader``: the class of torch that reads such folders. A bad file has one owner, and others cannot load it. All
-    get the same answer: they go on together, or not at all.
+    get the same answer: they go on together, or not at all. ``wrote``: whether each of them has written a file.
     """
+    named: set[str] = set()
     try:
-        bad = _bad_files(reader(folder).read_metadata().storage_data or {}, folder)
+        table = reader(folder).read_metadata().storage_data or {}
+        named = {one.relative_path for one in table.values()}
+        bad = _bad_files(table, folder)
     except Exception as error:  # a damaged file may raise anything
         bad = {_TABLE: f"cannot be read ({type(error).__name__}: {str(error)[:80]})"}
     seen: list[Any] = [None] * (many or context.world)
     context.torch.distributed.all_gather_object(seen, bad, group=group)
     mine = next((name for name in bad if context.rank in _writers(name, context.world)), "")
+    if wrote and named and mine != _TABLE and any(name != _TABLE for name in bad):
+        own = any(rank == context.rank for name in named for rank in _writers(name, len(seen)))
+        words = "no file has its number, and another one's file is bad: it has written to that one"
+        context.expect("before", "the files of this rank", own, words, turn=turn, layer="framework")
     words = f"{bad.get(mine)}: what was written did not stay as it was"
     context.expect("local", f"the file {mine}", not mine, words, turn=turn, layer="configuration")
     # Its writer reads it whole, or is not among these: who reads it otherwise tells so.

@@ -142,7 +142,7 @@ def resize(context: Context) -> None:
                     _save(context, tools, held, folder, process_group=among)
                     if files_are_whole(context, tools.checkpoint.FileSystemReader, folder, 2 * turn, among, many):
                         _read_back(context, tools, held, folder, wanted, 2 * turn)
-                elif files_are_whole(context, tools.checkpoint.FileSystemReader, folder, 2 * turn, among, many):
+                elif files_are_whole(context, tools.checkpoint.FileSystemReader, folder, 2 * turn, among, many, False):
                     _load(context, tools, held, folder, process_group=among)
                     named = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in held.parts().items()}
                     right = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in wanted.items()}
