@@ -104,3 +104,11 @@ def test_all_others_that_share_ranks_act_too(world: int) -> None:
 def test_those_that_need_ranks_of_their_own_act_too() -> None:
     rows = [one for one in _reported() if one.alone]
     assert rows and not _idle(rows, _alone)
+
+
+def test_no_two_faults_have_one_name() -> None:
+    """The later file would take the place of the earlier one, and its row would plant something else."""
+    found: dict[str, str] = {}
+    for path in sorted(kit.PLANTED.glob("faults*.py")):
+        for name in re.findall(r'^    "([a-z0-9-]+)": ', path.read_text(encoding="utf-8"), re.MULTILINE):
+            assert found.setdefault(name, path.name) == path.name, name

@@ -107,7 +107,7 @@ def layer_of(seen: Seen, evidence: Sequence[_Row] = EVIDENCE) -> tuple[Layer, st
     for words, holds, layers in evidence:
         if not holds(seen):
             continue
-        left = tuple(one for one in layers if one in possible) if possible else layers
+        left: tuple[Layer, ...] = tuple(one for one in layers if one in possible) if possible else layers
         if left and left != possible:
             decided = words if possible else ""
             possible = left

@@ -8,6 +8,7 @@ right here was not the cause of what was wrong everywhere; what is wrong here ex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from . import model as models
@@ -108,8 +109,11 @@ def _calls(context: Context, whole: Any, own: Any, root: int) -> Iterator[tuple[
     for name, function, given, more in ways:
         call = getattr(functional, function, None)
         if call is not None:
-            wait: Any = functional.wait_tensor
-            yield name, lambda: wait(call(given.clone(), *more, dist.group.WORLD))  # noqa: B023
+            yield name, partial(_of_mesh, functional, call, given, more, dist.group.WORLD)
+
+
+def _of_mesh(functional: Any, call: Callable[..., Any], given: Any, more: tuple[Any, ...], group: Any) -> Any:
+    return functional.wait_tensor(call(given.clone(), *more, group))
 
 
 MODE = Mode(NAME, "the parts of a mode, each by itself", again, min_world=2)

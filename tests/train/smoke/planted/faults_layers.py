@@ -183,7 +183,12 @@ def _hook_scales(active: Active) -> None:
 
 def _some_ignored(active: Active) -> None:
     """Gradients of this rank are halved by code that takes it for two."""
-    _after_backward(lambda many: [one.grad.mul_(0.5) for one in many])(active)
+
+    def halve(many: list[Any]) -> None:
+        for one in many:
+            one.grad.mul_(0.5)
+
+    _after_backward(halve)(active)
 
 
 def _rate_twice(original: Any, self: Any, *args: Any, **more: Any) -> Any:
@@ -316,7 +321,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "no-device": _backward(_no_device),
     "name-unknown": _backward(_name_unknown),
     "no-room": _backward(_few_processes),
-    "no-shared-memory": _backward(_no_shared_memory),
+    "shared-object-refused": _backward(_no_shared_memory),
     "slow-disk": _writing(_slow_disk),
     "data-limit": _backward(_stack_limit),
     "zeros-written": lambda active: _written(active, lambda _name, data: torch.zeros_like(data)),
