@@ -174,6 +174,12 @@ def _wrong(record: ModeRecord) -> ModeResult:
     if any(one.get("reduced") for one in _faults(named, earliest)):
         return _reduced(record, named, words, step)
     origin = _origin(named, earliest)
+    alike = all(one.get("alike") for one in _faults(named, earliest))
+    if len(record.ranks) > 2 and len(named) == 1 and alike:
+        origin = None  # all others got the same message right, so it was right when it was sent
+    if origin is None and stage not in OWN and _most_alike(record, named, earliest):
+        words = f"the same wrong values are at most ranks; {UNTOLD} who gave them: {ranks_text(named)}: {words}"
+        return _result(record, "fail", words, layer, [one.rank for one in record.ranks], step)
     if origin is not None and [one.rank for one in named] != [origin]:
         whose = ranks_text([one for one in record.ranks if one.rank == origin])
         at = f"{'every rank' if everyone else ranks_text(named)}"
@@ -227,6 +233,15 @@ def _reduced(record: ModeRecord, named: Sequence[RankRecord], words: str, step: 
     return _result(record, "fail", f"{said}: {words}", "collectives", [one.rank for one in who], step)
 
 
+def _most_alike(record: ModeRecord, named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> bool:
+    """Whether more than half of the ranks, not all, have the same wrong value of one thing: then who is right may be
+    who gave it. What each rank makes by itself is not given, and a comparison that knows its layer says so."""
+    if not len(named) < len(record.ranks) < 2 * len(named):
+        return False
+    first = [{(one["name"], one["words"], one.get("layer", "")) for one in _faults([each], earliest)} for each in named]
+    return all(one == first[0] for one in first) and all(not layer for _, _, layer in first[0])
+
+
 def _faults(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> list[dict[str, Any]]:
     return [one for each in named for one in (each.result or {}).get("faults", ()) if order_of(one) == earliest]
 
@@ -273,6 +288,10 @@ def located(found: ModeResult, record: ModeRecord) -> ModeResult:
         return found
     ranks = tuple(replace(one, named=one.rank in suspects) for one in found.ranks)
     owners = ranks_text([one for one in record.ranks if one.rank in suspects])
+    if len(suspects) > 1:
+        words = f"what {owners} contribute arrives wrong at every rank; {UNTOLD} who spoils it; {found.message}"
+        ranks = tuple(replace(one, named=False) for one in found.ranks)
+        return replace(found, ranks=ranks, message=words[:600])
     words = f"what {owners} contributes arrives wrong at every rank; {found.message}"
     computing = [set((one.result or {}).get("facts", {}).get("computing", ())) for one in record.ranks]
     layer: Layer = "device" if suspects <= set.intersection(*computing) else "collectives"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import whose
 from .context import Context
 from .tolerance import EXACT, Proof, Tolerance
 
@@ -70,24 +71,45 @@ def check_exact(
     got: Any,
     wanted: Any,
     tolerance: float = 0.0,
+    parts: Sequence[Any] = (),
 ) -> None:
-    """Compare what came with what should have come."""
+    """Compare what came with what should have come; ``parts``: those of all ranks, of a sum that all of them get."""
     # The number of announced steps is the same on every rank, so the first collective that went wrong decides.
-    context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks)
+    if context.check("value", name, got, wanted, tolerance=tolerance, step=context.marks) or not parts:
+        return
+    error = [got.double() - wanted.double()]
+    faults = [one for one in context.comparison.faults if (one["name"], one["step"]) == (name, context.marks)]
+    for one in faults:
+        one["alike"] = True
+    if found := whose.explained(context.torch, error, {rank: [one] for rank, one in enumerate(parts)}, {}):
+        whose.note(faults, found)
 
 
 def came_from(
-    context: Context, name: str, got: Any, wanted: Any, sender: int, kept: Any = None, step: int | None = None
+    context: Context,
+    name: str,
+    got: Any,
+    wanted: Any,
+    sender: int,
+    kept: Any = None,
+    step: int | None = None,
+    parts: Sequence[Any] = (),
 ) -> None:
     """The same of what one rank alone sent, which may be at fault as well.
 
     Not where each wrong element is that of ``kept``, what was there before. ``step``: where several exchanges are one
-    step: which of them are wrong tells more than which was first.
+    step: which of them are wrong tells more than which was first. ``parts``: what all ranks gave to the same exchange:
+    who gathers has put one of them in another's place.
     """
     missed = kept is not None and bool(((got == wanted) | (got == kept)).all())
     owners = None if missed else context.torch.tensor(sender)
     place = context.marks if step is None else step
-    context.check("value", name, got, wanted, tolerance=0.0, step=place, owners=owners)
+    right = context.check("value", name, got, wanted, tolerance=0.0, step=place, owners=owners)
+    others = (one for rank, one in enumerate(parts) if rank != sender)
+    if not right and any(context.torch.equal(got, one) for one in others):
+        for fault in context.comparison.faults:
+            if (fault["name"], fault["step"]) == (name, place):
+                fault["alike"] = True
 
 
 def announce(context: Context, call: str, words: str, size: int) -> str:

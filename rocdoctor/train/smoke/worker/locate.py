@@ -1,7 +1,8 @@
 """After every rank got the same wrong numbers: whose contribution is wrong?
 
 Not a mode of its own. Each rank in turn contributes the only non-zero part of an all_reduce and of a reduce_scatter,
-and computes one product that all ranks know; a part that comes out wrong is its owner's.
+and computes one product that all ranks know; a part that comes out wrong is its owner's. Before each, all ranks
+contribute zeros: a rank that gives once more what it gave before then gives zeros, and spoils its own turn alone.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def locate(context: Context) -> None:
             got = part.clone() if context.rank == owner else torch.zeros(size)
             got = got.to(context.device)
             context.mark(f"sum of rank {owner}'s part alone")
+            dist.all_reduce(torch.zeros_like(got))
             dist.all_reduce(got)
             if not context.check("value", f"part of rank {owner} in a sum", got, part, tolerance=0.0):
                 suspects.add(owner)
@@ -41,6 +43,7 @@ def locate(context: Context) -> None:
         if context.rank != owner:
             product = torch.zeros_like(product)
         context.mark(f"product of rank {owner}")
+        dist.all_reduce(torch.zeros_like(product))
         dist.all_reduce(product)
         if not context.check("value", f"product of rank {owner}", product, wanted_product, tolerance=0.0):
             computing.add(owner)
@@ -56,6 +59,8 @@ def _scattered(context: Context, owner: int, whole: Any) -> bool:
     sent = (whole if context.rank == owner else torch.zeros_like(whole)).float().to(context.device)
     got = torch.empty_like(part, device=context.device)
     context.mark(f"parts of rank {owner}'s sum alone")
+    if refused(context, "reduce_scatter", lambda: from_one(torch.empty_like(got), torch.zeros_like(sent))):
+        return True
     if refused(context, "reduce_scatter", lambda: from_one(got, sent)):
         return True
     return bool(context.check("value", f"parts of rank {owner} in a sum", got, part, tolerance=0.0))

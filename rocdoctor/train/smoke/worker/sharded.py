@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from . import model as models
+from . import whose
 from .context import Context
 from .tolerance import EXACT, PLAIN, TRAINED, Proof, Tolerance, usual
 
@@ -255,6 +256,7 @@ def train(
         context.clear(optimizer, number)
         loss = models.loss_of(torch, call(step.tokens), step.targets)
         context.check_all("value", probe.whole, step.whole, step=number, turn=1, tolerance=same, owners=owners)
+        _placed(context, probe.whole, step, number, owners)
         if after_forward is not None:
             after_forward(number)
         context.mark(f"step {number}: backward")
@@ -263,6 +265,7 @@ def train(
             after_backward(number)
         whole = {name: step.whole[name] for name in probe.again}
         context.check_all("value", probe.again, whole, step=number, turn=2, tolerance=same, owners=owners)
+        _placed(context, probe.again, step, number, owners)
         place: dict[str, Any] = {"step": number, "turn": 3, "tolerance": rounding}
         context.check("local", "loss", loss, step.local_loss, **place)
         context.check_all("local", probe.gradients, step.local, hints=_of_others(context, step, number), **place)
@@ -288,6 +291,12 @@ def train(
         if correct is not None:
             correct(step.after)
     probe.end()
+
+
+def _placed(context: Context, gathered: dict[str, Any], step: ShardedStep, number: int, owners: dict[str, Any]) -> None:
+    """Whether what was gathered is another rank's part somewhere."""
+    faults = [one for one in context.comparison.faults if (one["stage"], one["step"]) == ("value", number)]
+    whose.placed_wrongly(context.torch, faults, gathered, step.whole, owners)
 
 
 def _of_others(context: Context, step: ShardedStep, number: int) -> dict[str, Callable[[], dict[str, Any]]]:
@@ -318,15 +327,15 @@ def _whose(context: Context, step: ShardedStep, number: int, layout: Layout) -> 
     ]
     if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
         return
-    torch, got, wanted = context.torch, layout.gradients(), layout.part(step.grad)
-    missed = {one["name"]: got[one["name"]].double().cpu() - wanted[one["name"]].double().cpu() for one in faults}
-    error = torch.cat([one.flatten() for one in missed.values()])
-    for rank in range(context.world):
-        parts = layout.part(_share_of(context, step, number, rank))
-        share = torch.cat([parts[name].flatten().double().cpu() for name in missed]) / context.world
-        times = float((error * share).sum() / (share * share).sum().clamp(min=1e-30))
-        if float((error - times * share).abs().max()) <= 0.02 * float(error.abs().max()):
-            words = "is missing" if abs(times + 1) < 0.02 else f"counts {1 + times:.3g} times"
-            for one in faults:
-                one["origins"], one["words"] = [rank], f"{one['words']}; rank {rank}'s share {words}"[:400]
-            return
+    got, wanted, world = layout.gradients(), layout.part(step.grad), context.world
+    names = [one["name"] for one in faults]
+    error = [got[name].double().cpu() - wanted[name].double().cpu() for name in names]
+    parts, others = {}, {}
+    for rank in range(world):
+        given = layout.part(_share_of(context, step, number, rank))
+        parts[rank] = [given[name] / world for name in names]
+        # A message of the same size may have gone in its place: that of another part of the model.
+        alike = {name: [one / world for key, one in given.items() if key != name] for name in names}
+        others[rank] = [[one for one in alike[name] if one.shape == given[name].shape] for name in names]
+    if found := whose.explained(context.torch, error, parts, others):
+        whose.note(faults, found)

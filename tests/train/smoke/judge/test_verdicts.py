@@ -71,8 +71,11 @@ def test_of_copies_between_gpus_the_end_of_all_wrong_pairs_is_named_or_both(
 
 
 def test_where_not_all_ranks_know_who_sent_it_nobody_is_accused_of_it() -> None:
-    assert _named(records.wrong(0, [1]), records.wrong(1), records.right(2)) == (0, 1)
-    assert _named(records.wrong(0, [1]), records.wrong(1, [0]), records.right(2)) == (0, 1)
+    both = records.wrong(1)
+    (both.result or {})["faults"][0]["words"] = "differs otherwise"
+    assert _named(records.wrong(0, [1]), both, records.right(2)) == (0, 1)
+    (both.result or {})["faults"][0]["origins"] = [0]
+    assert _named(records.wrong(0, [1]), both, records.right(2)) == (0, 1)
 
 
 def test_what_breaks_alike_on_all_ranks_is_no_device() -> None:

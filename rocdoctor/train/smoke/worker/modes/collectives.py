@@ -64,7 +64,7 @@ def all_reduce(context: Context) -> None:
         name = announce(context, "all_reduce", words, size)
         got = parts[context.rank].clone()
         dist.all_reduce(got)
-        check_exact(context, name, got, exact_sum(context, parts))
+        check_exact(context, name, got, exact_sum(context, parts), parts=parts)
         if size not in (1, 1027):
             continue
         _extremes(context, name, parts)
@@ -216,11 +216,11 @@ def all_gather(context: Context) -> None:
         into = [torch.empty_like(one) for one in parts]
         dist.all_gather(into, parts[context.rank])
         for rank, one in enumerate(into):
-            came_from(context, f"{name}, part of rank {rank}", one, parts[rank], rank)
+            came_from(context, f"{name}, part of rank {rank}", one, parts[rank], rank, parts=parts)
         whole = torch.empty(size * context.world, dtype=dtype, device=context.device)
         into_one(whole, parts[context.rank])
         for rank, one in enumerate(whole.chunk(context.world)):
-            came_from(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank], rank)
+            came_from(context, f"{name} into one tensor, part of rank {rank}", one, parts[rank], rank, parts=parts)
         if size == 65536:  # in place: what is sent is the part of the result that it becomes
             whole.zero_()
             own = whole.chunk(context.world)[context.rank]
@@ -228,7 +228,7 @@ def all_gather(context: Context) -> None:
             announce(context, "all_gather in place", words, size)
             into_one(whole, own)
             for rank, one in enumerate(whole.chunk(context.world)):
-                came_from(context, f"{name} in place, part of rank {rank}", one, parts[rank], rank)
+                came_from(context, f"{name} in place, part of rank {rank}", one, parts[rank], rank, parts=parts)
 
 
 def reduce_scatter(context: Context) -> None:
@@ -357,7 +357,7 @@ def large(context: Context) -> None:
         got = own.clone()
         name = announce(context, "all_reduce", "float32", size)
         dist.all_reduce(got)
-        check_exact(context, name, got, total)
+        check_exact(context, name, got, total, parts=parts)
         got = torch.empty(part, device=context.device)
         name = announce(context, "reduce_scatter", "float32", part)
         from_one(got, own)

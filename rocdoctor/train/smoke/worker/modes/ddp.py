@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from .. import model as models
-from .. import shards
+from .. import shards, whose
 from ..compare import END_TURN
 from ..context import Context
 from ..mode import Mode
@@ -41,6 +41,7 @@ def train(
     tolerance: float | None = None,
     parameter_tolerance: float | None = None,
     owned: Collection[str] = (),
+    owners: Mapping[str, int] | None = None,
     steps: Sequence[int] = (0, 1),
     backward: Callable[[Any], None] | None = None,
     after: Callable[[int], None] | None = None,
@@ -49,8 +50,8 @@ def train(
 
     Compared are the start (broadcast), what this rank contributes by itself, the loss, every gradient and every
     parameter. ``model`` is the wrapped model; its parameters are not split. ``owned`` names the parameters that this
-    rank alone updates and then hands to the others: they are judged first. ``backward`` is called for the loss instead
-    of its own, ``after`` after each of the ``steps``.
+    rank alone updates and then hands to the others: they are judged first; ``owners``: who does so with each.
+    ``backward`` is called for the loss instead of its own, ``after`` after each of the ``steps``.
     """
     torch, dist = context.torch, context.torch.distributed
     wanted = context.reference(kind, steps[-1] + 1)
@@ -108,6 +109,7 @@ def train(
                 **({"that of the step before": wanted.grads[step - 1]} if step else {}),
             },
         )
+        _whose(context, model, wanted, kind, step)
         optimizer.step()
         limit = parameter_tolerance or tolerance
         right = wanted.after[step]
@@ -117,7 +119,11 @@ def train(
         held = context.certain(step, steps[-1] + 1, made) if kind == "adamw" else made
         context.check_all("param", held, mine, step=step, tolerance=limit, turn=END_TURN - 1, layer="device")
         context.comparison.weigh_steps(made, wanted.before[step], mine, step)
-        context.check_all("param", held, rest, step=step, tolerance=limit)
+        known = {name: torch.tensor(rank) for name, rank in (owners or {}).items()}
+        context.check_all("param", held, rest, step=step, tolerance=limit, owners=known)
+        for fault in context.comparison.faults:
+            if fault["stage"] == "param" and fault["name"] in known:
+                fault["alike"] = True
         if kind == "adamw":
             _go_on_with(torch, model, held)
         if after is not None:
@@ -129,6 +135,26 @@ def train(
 def _gradients_of(context: Context, kind: str, steps: int, step: int, rank: int) -> dict[str, Any]:
     """What a rank contributes by itself."""
     return context.share_alone(kind, steps, step, rank)[1]
+
+
+def _whose(context: Context, model: Any, wanted: Any, kind: str, step: int) -> None:
+    """Find the one rank whose share explains how the mean of the gradients is wrong, and note it with the faults."""
+    faults = [one for one in context.comparison.faults if (one["stage"], one["step"]) == ("grad", step)]
+    if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
+        return
+    names, got, steps = [one["name"] for one in faults], models.gradients(model), len(wanted.grads)
+    if not all(name in got and got[name].shape == wanted.grads[step][name].shape for name in names):
+        return
+    error = [got[name].double().cpu() - wanted.grads[step][name].double().cpu() for name in names]
+    parts, others = {}, {}
+    for rank in range(context.world):
+        many = [_gradients_of(context, kind, steps, each, rank) for each in range(max(0, step - 1), step + 1)]
+        parts[rank] = [many[-1][name] / context.world for name in names]
+        others[rank] = [[one[name] / context.world for one in many[:-1]] for name in names]
+    for one in faults:
+        one["alike"] = True
+    if found := whose.explained(context.torch, error, parts, others):
+        whose.note(faults, found)
 
 
 def check_moments(

@@ -133,6 +133,9 @@ def zero1(context: Context) -> None:
     mine = {id(one) for group in split[context.rank] for one in group["params"]}
     named = {models.plain_name(name): one for name, one in model.named_parameters() if id(one) in mine}
     owners = {id(one): rank for rank, part in enumerate(split) for group in part for one in group["params"]}
+    updated_by = {
+        models.plain_name(name): owners[id(one)] for name, one in model.named_parameters() if id(one) in owners
+    }
     context.agree("whose part each parameter is", [owners.get(id(one), -1) for one in model.parameters()])
 
     def after(step: int) -> None:
@@ -141,7 +144,7 @@ def zero1(context: Context) -> None:
         place: dict[str, Any] = {"step": step, "turn": END_TURN - 2, "layer": "device"}
         ddp.check_moments(context, "param", named, optimizer.optim.state, right, **place)
 
-    ddp.train(context, model, optimizer, kind="adamw", owned=list(named), after=after)
+    ddp.train(context, model, optimizer, kind="adamw", owned=list(named), owners=updated_by, after=after)
     held = sum(
         value.numel() for state in optimizer.optim.state.values() for name, value in state.items() if name == "exp_avg"
     )

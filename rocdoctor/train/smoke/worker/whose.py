@@ -1,0 +1,76 @@
+"""Whose part explains a wrong sum over ranks: lost, counted otherwise than once, or another one in its place.
+
+Each rank's part is known, so what is wrong with the sum can be compared with it. Only where one rank alone explains it,
+everywhere, it is noted: two explanations are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_NEAR = 0.02  # of the largest error
+# An explanation of fewer wrong values may hold by chance.
+_LEAST = 8
+
+
+def explained(
+    torch: Any, error: Sequence[Any], parts: Mapping[int, Sequence[Any]], others: Mapping[int, Sequence[Sequence[Any]]]
+) -> tuple[int, str] | None:
+    """(rank, words) of the one rank whose part explains the error; None where none does, or more than one.
+
+    ``error``: of some tensors, what came less what should have come; ``parts``: of each rank, what it gives to each of
+    these; ``others``: of each rank, for each tensor, what else it has given: in another step, or to another tensor.
+    """
+    wrong = torch.cat([one.flatten().double().cpu() for one in error])
+    at = wrong.abs() > 1e-3 * wrong.abs().max()
+    if int(at.sum()) < _LEAST:
+        return None
+    found = {rank: words for rank in parts if (words := _of_rank(torch, error, parts[rank], others.get(rank, ())))}
+    return next(iter(found.items())) if len(found) == 1 else None
+
+
+def _of_rank(torch: Any, error: Sequence[Any], part: Sequence[Any], others: Sequence[Sequence[Any]]) -> str:
+    """How a rank's part explains all of the error; empty where it does not."""
+    wrong, share = (torch.cat([one.flatten().double().cpu() for one in many]) for many in (error, part))
+    limit = _NEAR * float(wrong.abs().max())
+    at = wrong.abs() > limit
+    for where in (slice(None), at):  # the whole of it, or what is wrong alone
+        chosen = share[where]
+        times = float((wrong[where] * chosen).sum() / (chosen * chosen).sum().clamp(min=1e-30))
+        whole = isinstance(where, slice)
+        if not whole and abs(times + 1) > _NEAR and abs(times - 1) > _NEAR:
+            continue  # of some of the values any factor may fit
+        if float((wrong[where] - times * chosen).abs().max()) <= limit:
+            words = "is missing" if abs(times + 1) < _NEAR else f"counts {1 + times:.3g} times"
+            return words if whole else f"{words} there"
+    for one, own, instead in zip(error, part, others):
+        missed = one.flatten().double().cpu()
+        near = _NEAR * float(missed.abs().max())
+        given = [each.flatten().double().cpu() - own.flatten().double().cpu() for each in instead]
+        if not any(float((missed - each).abs().max()) <= near for each in given):
+            return ""
+    return "is one that it gave before, or elsewhere" if len(others) == len(error) > 0 else ""
+
+
+def placed_wrongly(
+    torch: Any, faults: Iterable[dict[str, Any]], got: Mapping[str, Any], wanted: Mapping[str, Any], owners: Any
+) -> None:
+    """Tell of faults in what was gathered that the part of one rank is that of another one, which it never gives: who
+    gathers has put it there. ``owners``: of each tensor the rank of each element, in a shape that broadcasts to it."""
+    for fault in faults:
+        name, origins = fault["name"], fault.get("origins", ())
+        if len(origins) != 1 or name not in got or got[name].shape != wanted[name].shape:
+            continue
+        whose = owners[name].to(wanted[name].device).expand(wanted[name].shape)
+        mine = got[name][whose == origins[0]]
+        others = (wanted[name][whose == rank] for rank in whose.unique().tolist() if rank != origins[0])
+        if any(mine.shape == one.shape and torch.equal(mine, one.to(mine.dtype)) for one in others):
+            fault["alike"] = True
+
+
+def note(faults: Iterable[dict[str, Any]], found: tuple[int, str]) -> None:
+    """Tell it with these faults."""
+    rank, words = found
+    for one in faults:
+        one["origins"], one["words"] = [rank], f"{one['words']}; rank {rank}'s share {words}"[:400]
