@@ -172,9 +172,7 @@ def _each_for_the_other(silent: Sequence[RankRecord], ranks: Sequence[RankRecord
 
 def _without_connections(others: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> RankRecord | None:
     """The one rank that is connected to nobody any more, while each two of the others still are."""
-    if len(ranks) < 3 or not others or any(one.ended for one in ranks):
-        return None
-    if not any(closed(said(one)) for one in others):
+    if any(one.ended for one in ranks) or not any(closed(said(one)) for one in others):
         return None
     alone = [one for one in ranks if one.connected is not None and not one.connected]
     rest = [one for one in ranks if one not in alone]

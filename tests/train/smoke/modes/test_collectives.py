@@ -118,6 +118,19 @@ def test_a_rank_that_sends_wrong_values_is_found_by_a_second_look() -> None:
     assert "what rank 2 contributes arrives wrong at every rank" in result.message
 
 
+def test_who_gives_again_what_it_gave_before_is_found_by_a_second_look() -> None:
+    result = kit.planted_for_all_modes("source-of-before", 1, "reduce-scatter", 4)
+    assert (result.state, result.named) == ("fail", (1,)), result.message
+    assert "what rank 1 contributes arrives wrong at every rank" in result.message
+
+
+def test_who_alone_gathers_another_ranks_part_is_named_without_its_owner() -> None:
+    result = kit.planted("gather-one-twice", 1, "all-gather", 4)
+    assert (result.state, result.named) == ("fail", (1,)), result.message
+    result = kit.planted("gather-one-twice", 1, "fsdp2", 4)
+    assert (result.state, result.named) == ("fail", (1,)), result.message
+
+
 def test_a_mean_instead_of_a_sum_is_told() -> None:
     result = kit.planted("all-reduce-mean", "all", "all-reduce", 4)
     assert (result.state, result.layer, result.named) == ("fail", "collectives", (0, 1, 2, 3))

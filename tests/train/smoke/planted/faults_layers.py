@@ -191,6 +191,14 @@ def _some_ignored(active: Active) -> None:
     _after_backward(halve)(active)
 
 
+def _gather_one_twice(original: Any, into: Any, *args: Any, **more: Any) -> Any:
+    """The part of the last rank is that of the first."""
+    result = _done(original(into, *args, **more))
+    many = into.chunk(dist.get_world_size())
+    many[-1].copy_(many[0])
+    return result
+
+
 def _rate_twice(original: Any, self: Any, *args: Any, **more: Any) -> Any:
     result = original(self, *args, **more)
     return [2 * one for one in result]
@@ -297,6 +305,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "gelu-tanh": _operation(_functional, "gelu", lambda original, x, *a, **k: original(x, approximate="tanh")),
     "own-part-lost": _exchange(("all_reduce",), _part_of_rank_lost),
     "parts-turned": _exchange(_GATHERS, _turned_parts),
+    "gather-one-twice": _exchange(_GATHERS, _gather_one_twice),
     "neighbours-part": _exchange(_SCATTERS, _neighbours_part),
     "two-exchanged": _exchange(("all_to_all_single",), _two_exchanged),
     "message-before": _message_before,

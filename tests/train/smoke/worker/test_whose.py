@@ -91,7 +91,7 @@ def _gathered(instead: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, A
         (torch.arange(32.0).view(8, 4)[2:4], [3], True),  # rank 1's part in the place of rank 3's
         (torch.zeros(2, 4), [3], False),
         (torch.arange(32.0).view(8, 4)[3:5], [3], False),  # no part of one rank
-        (torch.arange(32.0).view(8, 4)[2:4], [2, 3], False),
+        (torch.arange(32.0).view(8, 4)[2:4], [3, 2], False),
         (torch.arange(32.0).view(8, 4)[2:4], [], False),
     ],
 )
