@@ -22,7 +22,7 @@ REASONS = {
     "tests/train/smoke/planted/faults.py": "a rank that hangs",
     "tests/train/smoke/planted/faults_device.py": "a rank that hangs",
     "tests/train/smoke/planted/faults_figures.py": "a rank that is slow",
-    "tests/train/smoke/planted/faults_layers.py": "a rank that hangs, and a slow disk",
+    "tests/train/smoke/planted/faults_layers.py": "a disk that is slow",
     "tests/train/smoke/planted/faults_others.py": "a rank that is slow",
     "tests/train/smoke/planted/faults_reported_machine.py": "a rank that writes to a file last",
     "tests/train/smoke/planted/faults_pipeline.py": "a rank that hangs",

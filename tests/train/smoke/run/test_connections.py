@@ -65,8 +65,9 @@ def test_a_process_that_opens_a_pipe_without_a_reader_is_in_a_file_call(tmp_path
 
 
 def test_a_process_that_waits_for_a_message_is_in_no_file_call() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as waits:
-        time.sleep(0.3)
+    words = "print('now', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waits:
+        assert waits.stdout is not None and waits.stdout.readline()
         assert file_call(waits.pid) == ""
         waits.communicate(b"\n")
     assert file_call(0) == ""
