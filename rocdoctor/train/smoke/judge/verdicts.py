@@ -174,9 +174,9 @@ def _wrong(record: ModeRecord) -> ModeResult:
     if any(one.get("reduced") for one in _faults(named, earliest)):
         return _reduced(record, named, words, step)
     origin = _origin(named, earliest)
-    alike = all(one.get("alike") for one in _faults(named, earliest))
-    if len(record.ranks) > 2 and len(named) == 1 and alike:
-        origin = None  # all others got the same message right, so it was right when it was sent
+    total, alike = (all(one.get(key) for one in _faults(named, earliest)) for key in ("total", "alike"))
+    if len(named) == 1 and (total or (alike and len(record.ranks) > 2)):
+        origin = None  # all others got the same right, so it was right when it was sent
     if origin is None and stage not in OWN and _most_alike(record, named, earliest):
         words = f"the same wrong values are at most ranks; {UNTOLD} who gave them: {ranks_text(named)}: {words}"
         return _result(record, "fail", words, layer, [one.rank for one in record.ranks], step)

@@ -11,6 +11,7 @@ from rocdoctor.parsers.own.smoke_results import Layer, State
 from rocdoctor.train.smoke.worker.compare import STAGES
 
 _MOST = 200
+_SIGNS = ("summed", "reduced", "whole", "every", "alike", "total")  # of a fault: it has them or not
 _LONGEST = 600
 _SENSELESS = {"state": "crashed", "kind": "error", "message": "its node reported a result that makes no sense"}
 
@@ -71,7 +72,7 @@ def _fault(value: Any) -> dict[str, Any] | None:
         many = value.get(name)
         if isinstance(many, list) and (ranks := _ranks(many)):
             found[name] = ranks
-    found |= {name: True for name in ("summed", "reduced", "whole", "every", "alike") if value.get(name) is True}
+    found |= {name: True for name in _SIGNS if value.get(name) is True}
     return found
 
 

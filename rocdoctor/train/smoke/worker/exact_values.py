@@ -80,7 +80,7 @@ def check_exact(
     error = [got.double() - wanted.double()]
     faults = [one for one in context.comparison.faults if (one["name"], one["step"]) == (name, context.marks)]
     for one in faults:
-        one["alike"] = True
+        one["total"] = True
     if found := whose.explained(context.torch, error, {rank: [one] for rank, one in enumerate(parts)}, {}):
         whose.note(faults, found)
 

@@ -71,6 +71,15 @@ def test_of_a_message_to_all_who_alone_got_it_wrong_is_named() -> None:
     assert _judged(records.right(0), sent, records.right(2), records.right(3)).named == (1, 3)
 
 
+@pytest.mark.parametrize("many", [2, 4])
+def test_of_a_sum_of_all_who_alone_got_it_wrong_is_named(many: int) -> None:
+    others = [records.right(rank) for rank in range(many) if rank != 1]
+    alone = _with(records.wrong(1, [0]), total=True)
+    assert _judged(others[0], alone, *others[1:]).named == (1,)
+    both = [_with(records.wrong(rank, [0]), total=True) for rank in range(many)]
+    assert _judged(*both).named == (0,)
+
+
 def test_of_two_ranks_it_stays_open_who_gave_or_received_it() -> None:
     found = _judged(_with(records.wrong(0, [1]), alike=True), records.right(1))
     assert found.named == ()

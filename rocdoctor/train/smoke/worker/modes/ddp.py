@@ -152,7 +152,7 @@ def _whose(context: Context, model: Any, wanted: Any, kind: str, step: int) -> N
         parts[rank] = [many[-1][name] / context.world for name in names]
         others[rank] = [[one[name] / context.world for one in many[:-1]] for name in names]
     for one in faults:
-        one["alike"] = True
+        one["total"] = True
     if found := whose.explained(context.torch, error, parts, others):
         whose.note(faults, found)
 
