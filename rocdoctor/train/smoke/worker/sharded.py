@@ -256,7 +256,7 @@ def train(
         context.clear(optimizer, number)
         loss = models.loss_of(torch, call(step.tokens), step.targets)
         context.check_all("value", probe.whole, step.whole, step=number, turn=1, tolerance=same, owners=owners)
-        _placed(context, probe.whole, step, number, owners)
+        _placed(context, probe.whole, step, number, 1, owners)
         if after_forward is not None:
             after_forward(number)
         context.mark(f"step {number}: backward")
@@ -265,7 +265,7 @@ def train(
             after_backward(number)
         whole = {name: step.whole[name] for name in probe.again}
         context.check_all("value", probe.again, whole, step=number, turn=2, tolerance=same, owners=owners)
-        _placed(context, probe.again, step, number, owners)
+        _placed(context, probe.again, step, number, 2, owners)
         place: dict[str, Any] = {"step": number, "turn": 3, "tolerance": rounding}
         context.check("local", "loss", loss, step.local_loss, **place)
         context.check_all("local", probe.gradients, step.local, hints=_of_others(context, step, number), **place)
@@ -293,9 +293,12 @@ def train(
     probe.end()
 
 
-def _placed(context: Context, gathered: dict[str, Any], step: ShardedStep, number: int, owners: dict[str, Any]) -> None:
+def _placed(
+    context: Context, gathered: dict[str, Any], step: ShardedStep, number: int, turn: int, owners: dict[str, Any]
+) -> None:
     """Whether what was gathered is another rank's part somewhere."""
-    faults = [one for one in context.comparison.faults if (one["stage"], one["step"]) == ("value", number)]
+    place = ("value", number, turn)
+    faults = [one for one in context.comparison.faults if (one["stage"], one["step"], one["turn"]) == place]
     whose.placed_wrongly(context.torch, faults, gathered, step.whole, owners)
 
 

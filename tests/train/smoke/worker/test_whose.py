@@ -78,6 +78,13 @@ def test_two_explanations_are_none() -> None:
     assert whose.explained(torch, _error(0, -1.0), same, _NOTHING) is None
 
 
+def test_a_part_that_is_as_it_should_be_was_put_nowhere_else() -> None:
+    fault: dict[str, Any] = {"name": "w", "origins": [3]}
+    ones, owners = {"w": torch.ones(8, 4)}, {"w": (torch.arange(8) // 2).view(8, 1)}
+    whose.placed_wrongly(torch, [fault], ones, ones, owners)
+    assert "alike" not in fault
+
+
 def _gathered(instead: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     wanted = torch.arange(32.0).view(8, 4)
     got = wanted.clone()
