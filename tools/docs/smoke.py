@@ -102,6 +102,11 @@ make every exchange by itself, with exact values. What is wrong there too is a f
 all of that is right, and every tensor of the mode is wrong, the fault is the framework's. A fault that does not recur,
 such as one flipped bit, is placed where it was seen.
 
+A wrong sum over ranks is compared with the part of each rank. If the part of exactly one rank explains the whole
+difference (it is missing, counts twice, or another part of that rank is in its place), that rank is named. If one rank
+alone has the right value of something that all ranks receive, suspect the rank that sent it, where that is known. If it
+is not known, no rank is named, because most ranks received the wrong value from elsewhere.
+
 ## Measured figures
 
 `rocdoctor smoke --figures` (and `--full`) measures how fast the machine is, in at most 20 s on GPUs and 10 s on a CPU:
