@@ -194,7 +194,7 @@ def test_what_is_left_of_set_up_is_said_as_set_up_says_it() -> None:
     diagnosis, setup = _machine("mi300x-8gpu-tired")
     done = tuple(replace(one, state="done") for one in setup.steps)
     hopeless = (replace(done[0], state="impossible"), *done[1:])
-    for steps, words in ((done, "Nothing is left"), (hopeless, "No source names a way"), ((), "No step is known")):
+    for steps, words in ((done, "Nothing is left"), (hopeless, "No source describes a way"), ((), "No step is known")):
         look = Look(diagnosis=diagnosis, setup=replace(setup, steps=steps))
         said = " ".join(next_lines(look, 400, "").plain.split())
         assert said.startswith(f"set-up {words}"), said

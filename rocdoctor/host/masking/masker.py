@@ -110,10 +110,7 @@ class Masker:
                 self._lines.clear()
 
     def hear(self, text: str) -> None:
-        """Learns what a text tells of people, machines and secrets, so that it is replaced from the first answer on.
-
-        Nothing is counted, and no name gets its number yet: numbers follow what is masked.
-        """
+        """Learns what a text tells of people, machines and secrets; no name gets its number before it is masked."""
         heard = Masker(hears=True)
         heard.mask_text(text)
         if heard._names.ordered() or heard._values.full():  # what is kept depends on the order of the lines

@@ -210,7 +210,7 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
         yield f"wait_for restart {place + 1 if place < len(plan.steps) else 0}"
         return
     if step.state == "impossible":
-        yield f"{'say' if step.optional else 'fail'} {quoted('No source names a way: ' + plain(step.why))}"
+        yield f"{'say' if step.optional else 'fail'} {quoted('No source describes a way: ' + plain(step.why))}"
         return
     by_hand = step.risk == "manual" or not all(is_ready(one) and not is_by_hand(one) for one in step.actions)
     if by_hand or not step.actions or step.state == "unknown":

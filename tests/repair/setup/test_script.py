@@ -225,7 +225,7 @@ def test_a_failing_command_ends_it(world: World) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [
-        ("impossible", 1, "No source names a way"),
+        ("impossible", 1, "No source describes a way"),
         ("unknown", 1, "left to you: This text does not show"),
         ("done", 0, "All that this script can do is done"),
         ("empty", 0, "All that this script can do is done"),

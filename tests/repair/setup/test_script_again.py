@@ -122,7 +122,7 @@ def test_without_a_way_to_what_the_goal_does_not_need_it_goes_on(world: World) -
     needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "y")),))
     done = world.run(render(SetupPlan("pytorch", (rocm, needed)), "a test", root=False), "--with-optional")
     assert done.returncode == 0, done.stderr
-    assert "No source names a way: No release has packages for gfx803." in done.stdout
+    assert "No source describes a way: No release has packages for gfx803." in done.stdout
     assert world.calls() == ["pip y"]
 
 

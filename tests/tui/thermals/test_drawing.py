@@ -340,7 +340,7 @@ def test_the_temperatures_of_all_gpus_have_one_scale_which_is_said() -> None:
 def test_a_gpu_without_any_sensor_is_one_sentence_and_one_value_is_enough_for_the_columns() -> None:
     for width in (80, 120, 200):
         bare = row(GpuNow(amd_gpu(3)), width).plain
-        assert bare.split() == ["3", *["nothing", "is", "known", "of", "its", "sensors"]], width
+        assert bare.split() == ["3", *["nothing", "is", "known", "about", "its", "sensors"]], width
         one = row(GpuNow(amd_gpu(3, busy_percent=7)), width).plain
         assert "7 %" in one and one.count("unknown") >= 3
     assert "asleep" in row(GpuNow(amd_gpu(3, runtime_status="suspended")), 120).plain

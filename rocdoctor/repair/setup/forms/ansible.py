@@ -293,7 +293,7 @@ def _checkable(task: Task, before: Sequence[Task]) -> Task:
 
 def _left(title: str, step: Step, person: bool) -> Task:
     """What nobody but a person can do, or nobody at all: the play stops there, and says what."""
-    told = what_is_left(step) if person else f"No source names a way: {plain(step.why)}"
+    told = what_is_left(step) if person else f"No source describes a way: {plain(step.why)}"
     task: Task = {"name": _literal(title), "ansible.builtin.fail": {"msg": _literal(told)}}
     if person:
         task["when"] = f"{step.id!r} not in done_by_hand"

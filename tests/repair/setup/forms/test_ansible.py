@@ -207,7 +207,7 @@ def test_what_a_person_has_to_do_stops_the_play_until_they_say_that_it_is_done()
 
 def test_what_has_no_way_stops_the_play_for_good() -> None:
     (task,) = _all(IMPOSSIBLE)
-    assert task["ansible.builtin.fail"]["msg"].startswith("No source names a way")
+    assert task["ansible.builtin.fail"]["msg"].startswith("No source describes a way")
     assert "when" not in task
 
 

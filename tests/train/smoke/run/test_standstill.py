@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run import pool, starved
+from rocdoctor.train.smoke.run import pool, silent_ranks, starved
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool, RankRecord
 from rocdoctor.train.smoke.run.standstill import Standstill
 from rocdoctor.train.smoke.worker import board
@@ -94,7 +94,7 @@ class Busy(Pool):
     def _look_at_server(self) -> str:
         return ""
 
-    def _look_at_silent(self) -> None:
+    def look(self) -> None:
         for rank, one in self._ranks.items():
             one.silent = one.result is None
             one.process_state, one.stack = "SR"[rank], self.stacks[rank]
@@ -110,6 +110,7 @@ def run(monkeypatch: pytest.MonkeyPatch, two: Busy) -> ModeRecord:
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: two.now, time=lambda: two.now))
     monkeypatch.setattr(starved, "family", lambda pid: [pid])
     monkeypatch.setattr(starved, "times", two.times)
+    monkeypatch.setattr(silent_ranks, "look", lambda *_: two.look())
     monkeypatch.setattr(Standstill, "_note", lambda _, rank: NOTE)
     monkeypatch.setattr(Standstill, "_stacks", lambda *_: two.stacks)
     return two._wait("ddp", 30.0, 0.0)
