@@ -38,10 +38,13 @@ def _backward_twice(original: Any, self: Any, *args: Any, **more: Any) -> Any:
     if _reference():
         return original(self, *args, **more)
     original(self, *args, **{**more, "retain_graph": True})
-    held: Any = _parameters()[-1]
-    first = held.grad.clone()
+    held: list[Any] = [one for one in _parameters() if one.grad is not None]
+    first = [one.grad.clone() for one in held]  # some may be of a model that is gone
     result = original(self, *args, **more)
-    acted("backward-twice", first, held.grad)
+    for before, one in zip(first, held, strict=True):
+        if not bool((before == one.grad).all()):
+            acted("backward-twice", before, one.grad)
+            break
     return result
 
 
