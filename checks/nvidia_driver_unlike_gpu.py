@@ -8,7 +8,7 @@ Fix
   Install a branch that supports the GPU.
 
 References
-  https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/
+  https://wiki.nixos.org/wiki/NVIDIA
   https://forums.developer.nvidia.com/t/current-graphics-driver-releases/28500
 """
 

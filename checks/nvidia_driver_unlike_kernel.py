@@ -12,7 +12,8 @@ Fix
 
 References
   https://github.com/joanbm/nvidia-470xx-linux-mainline
-  https://forums.developer.nvidia.com/t/current-graphics-driver-releases/28500
+  https://github.com/NixOS/nixpkgs/blob/master/pkgs/os-specific/linux/nvidia-x11/default.nix
+  https://github.com/NVIDIA/open-gpu-kernel-modules/issues/501
 """
 
 from __future__ import annotations
