@@ -1,11 +1,11 @@
-"""A binary asks for a newer C or C++ library than this system has.
+"""A binary needs a newer C or C++ library than this system has.
 
 Why
   Binaries name the versions of glibc (GLIBC_2.28) and libstdc++ (GLIBCXX_3.4.30, CXXABI_1.3.13) that they were linked
   with. An older distribution, or an old libstdc++ of conda that comes first on the loader path, does not have them.
 
 Fix
-  Use a newer distribution, or a container with one, or build from source on this system. For libstdc++ inside conda
+  Use a newer distribution, or a container with one, or build from source on this system. For libstdc++ inside conda,
   install a newer libstdcxx-ng or put the system's library first. Never replace the system libc by hand.
 
 References

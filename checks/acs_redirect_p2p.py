@@ -8,7 +8,7 @@ Why
   Virtualisation needs ACS to keep guests apart: on a host that gives GPUs to guests, leave it on.
 
 Fix
-  On bare metal without guests, switch ACS off in the firmware setup or with the kernel parameter
+  On bare metal without guests, turn ACS off in the firmware setup or with the kernel parameter
   `pci=disable_acs_redir=<address of the port>`, and put the IOMMU in pass-through mode (`iommu=pt`).
 
 References

@@ -1,9 +1,9 @@
 """The integrated GPU has a small memory of its own and borrows the rest from main memory.
 
 Why
-  The firmware reserves a part of main memory for an APU (the carve-out), which tools show as VRAM. Beyond it the
-  GPU maps ordinary memory (GTT), up to a limit of the kernel's memory manager (ttm), by default half of main
-  memory. Programs that only look at VRAM miss the rest; ROCm on newer APUs uses GTT as well.
+  The firmware reserves a part of main memory for an APU (the carve-out), which tools show as VRAM. Beyond that, the GPU
+  maps ordinary memory (GTT), up to a limit of the kernel's memory manager (ttm), by default half of main memory.
+  Programs that only look at VRAM miss the rest; ROCm on newer APUs uses GTT as well.
 
 Fix
   If models do not fit: raise `ttm.pages_limit` (in pages of 4 KiB, on the kernel command line), or the carve-out in

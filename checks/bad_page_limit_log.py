@@ -1,4 +1,4 @@
-"""The list of bad memory pages of the GPU has grown, or has reached its limit.
+"""The GPU's list of bad memory pages has grown, or has reached its limit.
 
 Why
   The driver of an AMD accelerator writes damaged memory pages into the card's EEPROM and never uses them again. At
@@ -6,7 +6,7 @@ Why
   added during this boot show that more pages are failing.
 
 Fix
-  Save the log. If the limit is reached, have the card replaced; until then watch whether the list grows.
+  Save the log. If the limit is reached, have the card replaced. Until then, watch whether the list grows.
 
 References
   drivers/gpu/drm/amd/amdgpu/amdgpu_ras_eeprom.c

@@ -1,9 +1,9 @@
 """Memory pages or rows of the GPU were taken out of use because they are damaged.
 
 Why
-  After an uncorrectable error, or many corrected ones at one place, the driver retires the page or remaps the row.
-  A few are harmless: they are dealt with once, at no cost. A pending retirement takes effect only after a GPU
-  reset; a failed remapping means that the spare rows are used up.
+  After an uncorrectable error, or many corrected ones at one place, the driver retires the page or remaps the row. A
+  few are harmless: they are handled once, at no cost. A pending retirement takes effect only after a GPU reset; a
+  failed remapping means that the spare rows are used up.
 
 Fix
   Pending: stop all work on the GPU and reset it, or reboot. Failed: replace the card.

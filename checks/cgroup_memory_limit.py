@@ -2,11 +2,10 @@
 
 Why
   Loading a checkpoint, pinned buffers, data loader workers and offloaded states all need main memory. At the limit of
-  its control group the kernel kills a process of the job ("Killed", exit code 137) although the machine has memory
-  left.
+  its cgroup, the kernel kills a process of the job ("Killed", exit code 137) although the machine has memory left.
 
 Fix
-  Ask for more: `docker run --memory`, resources.limits.memory of the pod, `--mem` in Slurm. Loading checkpoints shard
+  Request more: `docker run --memory`, resources.limits.memory of the pod, `--mem` in Slurm. Loading checkpoints shard
   by shard or with mmap needs less.
 
 References

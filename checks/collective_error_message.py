@@ -2,9 +2,9 @@
 
 Why
   torch shows only the class. ncclRemoteError and "Connection closed by remote peer" mean that another rank ended first
-  or the network broke; ncclSystemError that a system call failed (sockets, shared memory, RDMA); ncclUnhandledCudaError
-  that a call of the GPU runtime failed; ncclInvalidUsage is often two ranks on one GPU. The reason is in the WARN
-  lines of the library, or in the log of the rank that ended first.
+  or the network broke. ncclSystemError means that a system call failed (sockets, shared memory, RDMA), and
+  ncclUnhandledCudaError that a call of the GPU runtime failed. ncclInvalidUsage is often two ranks on one GPU. The
+  reason is in the WARN lines of the library, or in the log of the rank that ended first.
 
 Fix
   Run again with NCCL_DEBUG=WARN (or INFO) and read the first WARN line, and the log of the rank that ended first.

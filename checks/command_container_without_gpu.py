@@ -8,7 +8,7 @@ Why
 
 Fix
   Start the container again with the options that the finding names. Group names are those of the image, so give the
-  number that the group has on the host; rootless podman keeps the groups of the caller with `--group-add keep-groups`.
+  number that the group has on the host; rootless podman keeps the caller's groups with `--group-add keep-groups`.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html

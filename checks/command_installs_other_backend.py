@@ -1,9 +1,9 @@
 """The command that installed torch selects a build for another kind of GPU.
 
 Why
-  PyPI and conda's pytorch channel have torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes
-  of their own, which have "rocm" in their address. `cudatoolkit` and `pytorch-cuda` are of no use on an AMD GPU. An
-  index given with --extra-index-url is only one of two, and pip picks the higher version, so PyPI's build may win.
+  PyPI and conda's pytorch channel have torch for CUDA (on some platforms for the CPU); ROCm builds come from their own
+  indexes, which have "rocm" in their address. `cudatoolkit` and `pytorch-cuda` are of no use on an AMD GPU. An index
+  given with --extra-index-url is only one of two, and pip picks the higher version, so PyPI's build may win.
 
 Fix
   Uninstall that build and install torch with --index-url from the one index for this machine's GPUs. With uv, name the

@@ -1,12 +1,12 @@
-"""A Slurm job asked for no GPU.
+"""A Slurm job requested no GPU.
 
 Why
-  On clusters that constrain devices, a job sees the GPUs that it asked for and no others. Without --gpus, --gres=gpu or
-  one of their relatives nvidia-smi and rocm-smi find none and torch says that no GPU is available, although the node
-  has some. A partition named "gpu" does not give you any by itself.
+  On clusters that constrain devices, a job sees only the GPUs that it requested. Without --gpus, --gres=gpu or a
+  similar option, nvidia-smi and rocm-smi find none and torch says that no GPU is available, although the node has some.
+  A partition named "gpu" does not give you any by itself.
 
 Fix
-  Ask for GPUs at the top of the script or on the command line (#SBATCH --gpus-per-node=8, srun --gres=gpu:1), and look
+  Request GPUs at the top of the script or on the command line (#SBATCH --gpus-per-node=8, srun --gres=gpu:1), and look
   at the variable that Slurm sets: CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES inside the job.
 
 References

@@ -2,13 +2,13 @@
 
 Why
   torchrun, accelerate, deepspeed and serving engines start one process for each GPU, and each takes the GPU of its
-  local rank. With a larger number than visible GPUs the highest ranks ask for a GPU that does not exist ("invalid
-  device ordinal") or share one ("Duplicate GPU detected"). Variables such as CUDA_VISIBLE_DEVICES and
+  local rank. If it starts more processes than there are visible GPUs, the highest ranks ask for a GPU that does not
+  exist ("invalid device ordinal") or share one ("Duplicate GPU detected"). Variables such as CUDA_VISIBLE_DEVICES and
   HIP_VISIBLE_DEVICES reduce the number of visible GPUs.
 
 Fix
-  Give the launcher the number of visible GPUs, or let it count them (torchrun --nproc_per_node=gpu). Configuration
-  files of accelerate keep an old number: run `accelerate config` again after a change of the machine.
+  Give the launcher the number of visible GPUs, or let it count them (torchrun --nproc_per_node=gpu). accelerate's
+  configuration files keep an old number: run `accelerate config` again after the machine has changed.
 
 References
   https://docs.pytorch.org/docs/stable/elastic/run.html

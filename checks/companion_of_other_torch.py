@@ -1,4 +1,4 @@
-"""torchvision, torchaudio or xformers is of a release that belongs to a different torch release.
+"""torchvision, torchaudio or xformers belongs to a different torch release.
 
 Why
   Each release of these packages is compiled against one release of torch, and its operators do not load beside another

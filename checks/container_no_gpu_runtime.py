@@ -7,8 +7,8 @@ Why
 
 Fix
   Install the toolkit on the host, and start the container with `--gpus all` (docker), `--device nvidia.com/gpu=all`
-  (podman, CDI) or `--nv` (Apptainer); in Kubernetes request nvidia.com/gpu. After an update of the driver generate
-  the CDI file again.
+  (podman, CDI) or `--nv` (Apptainer). In Kubernetes, request nvidia.com/gpu. After a driver update, generate the CDI
+  file again.
 
 References
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html

@@ -1,12 +1,12 @@
 """A GPU becomes too hot: its fan was set to a fixed speed, or somebody says that it overheats.
 
 Why
-  `rocm-smi --setfan` switches off the card's own fan control: a bare number counts from 0 to 255, so 60 is a
-  quarter of the speed, and the fan no longer follows the temperature. The card then throttles or shuts down.
+  `rocm-smi --setfan` turns off the card's own fan control: a bare number counts from 0 to 255, so 60 is a quarter of
+  the speed, and the fan no longer follows the temperature. The card then throttles or shuts down.
 
 Fix
   Give the fan back to the card (rocm-smi --resetfan), or set a higher level. Otherwise clean fans and filters and
-  improve the airflow; compare the temperatures with the limits of the card.
+  improve the airflow, and compare the temperatures with the card's limits.
 
 References
   https://rocm.docs.amd.com/projects/rocm_smi_lib/en/latest/

@@ -1,8 +1,8 @@
 """The NVIDIA driver is too old for the CUDA version that torch was built with.
 
 Why
-  A CUDA build runs on every driver since the first one for its CUDA major version (minor version compatibility: 450
-  for CUDA 11, 525 for 12, 580 for 13). Below that torch says "The NVIDIA driver on your system is too old" and finds no
+  A CUDA build runs on every driver since the first one for its CUDA major version (minor version compatibility: 450 for
+  CUDA 11, 525 for 12, 580 for 13). Below that, torch says "The NVIDIA driver on your system is too old" and finds no
   GPU. In between it runs, but code that needs a newer driver (some PTX code) does not.
 
 Fix

@@ -4,11 +4,11 @@ Why
   ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, usually `render`,
   and are closed to everyone else. A user who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
   HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
-  container the number of the group counts, not its name, and images use different numbers for the same names.
+  container, what counts is the group's number, not its name, and images use different numbers for the same names.
 
 Fix
   Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
-  container pass the host's group by number: `--group-add $(stat -c %g /dev/kfd)`; rootless podman takes `--group-add
+  container, pass the host's group by number: `--group-add $(stat -c %g /dev/kfd)`. Rootless podman uses `--group-add
   keep-groups`. If udev gives a node the tag `uaccess`, it is also open to whoever is logged in at the machine's own
   screen and keyboard (its seat); an ssh session, a service or a batch job has no seat, so there only the group helps.
   Do not make the nodes writable for everyone, and do not train as root.

@@ -6,8 +6,8 @@ Why
   torch.cuda.is_available() is False. /dev/kfd alone is not enough: ROCm opens the render node of each GPU as well.
 
 Fix
-  Start the container with `--device=/dev/kfd --device=/dev/dri` (and the group numbers that own them). In Kubernetes
-  request the resource amd.com/gpu; Apptainer and Singularity take `--rocm`.
+  Start the container with `--device=/dev/kfd --device=/dev/dri` (and the group numbers that own them). In Kubernetes,
+  request the resource amd.com/gpu; Apptainer and Singularity have `--rocm`.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html

@@ -1,4 +1,4 @@
-"""A program asks for a GPU number that it cannot see.
+"""A program uses a GPU number that it cannot see.
 
 Why
   "invalid device ordinal" means that the process sees fewer GPUs than it expects: a visibility variable left
@@ -6,8 +6,8 @@ Why
   GPUs, or the code has a number from another machine. Visible GPUs are renumbered from 0.
 
 Fix
-  Start as many processes as GPUs are visible, and use the local rank as device number. Set one visibility variable
-  only.
+  Start as many processes as GPUs are visible, and use the local rank as device number. Set only one visibility
+  variable.
 
 References
   https://docs.nvidia.com/cuda/cuda-c-programming-guide/

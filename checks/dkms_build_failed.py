@@ -1,13 +1,13 @@
 """The out-of-tree GPU driver could not be built for a kernel (DKMS).
 
 Why
-  amdgpu-dkms and the NVIDIA packages compile their module for each installed kernel. A kernel that is newer than the
-  driver release knows, missing headers, or another compiler makes the build fail, and after the next boot there is no
+  amdgpu-dkms and the NVIDIA packages compile their module for each installed kernel. The build fails if the kernel is
+  too new for the driver release, if headers are missing, or with another compiler. After the next boot there is no
   driver.
 
 Fix
-  Install the headers of the kernel. If the kernel is newer than the driver release supports, use a newer driver
-  release, boot an older kernel that it lists, or use the driver that the kernel itself has (AMD).
+  Install the kernel's headers. If the kernel is newer than the driver release supports, use a newer driver release,
+  boot an older kernel that it lists, or use the driver that the kernel itself has (AMD).
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html

@@ -6,7 +6,7 @@ Why
 
 Fix
   Reboot (or unload and load the nvidia modules). If the error persists, remove one of the two installations completely.
-  In a container use the libraries that the host's toolkit mounts, not those of the image.
+  In a container, use the libraries that the host's toolkit mounts, not the image's.
 
 References
   https://docs.nvidia.com/deploy/cuda-compatibility/

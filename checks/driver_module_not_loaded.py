@@ -1,12 +1,12 @@
-"""The kernel module of the GPU driver is not loaded.
+"""The GPU driver's kernel module is not loaded.
 
 Why
   A GPU is on the bus, but its module (amdgpu, nvidia) is not loaded: it is not installed for the running kernel
   (a kernel update, a DKMS build that failed, the extra module package missing in cloud kernels), or nothing loaded it.
 
 Fix
-  `modinfo amdgpu` (or `nvidia`) shows whether the running kernel has the module. If not: `dkms status`, install the
-  headers and the driver package for this kernel, or boot the kernel that the driver release lists. If it has:
+  `modinfo amdgpu` (or `nvidia`) shows whether the running kernel has the module. If not, check `dkms status`, install
+  the headers and the driver package for this kernel, or boot the kernel that the driver release lists. If it does, run
   `modprobe` and read the kernel log.
 
 References

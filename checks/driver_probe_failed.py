@@ -9,8 +9,8 @@ Why
   too small.
 
 Fix
-  Power the machine off completely (a warm reboot keeps the state of the board) and start again. If the same GPUs fail
-  again: update kernel, driver and firmware packages; then check the slot and the power cables, and ask the vendor.
+  Power the machine off completely (a warm reboot keeps the board's state) and start again. If the same GPUs fail again,
+  update kernel, driver and firmware packages. Then check the slot and the power cables, and ask the vendor.
 
 References
   Linux drivers/gpu/drm/amd/amdgpu/amdgpu_discovery.c, amdgpu_device.c and drivers/base/dd.c

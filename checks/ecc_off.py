@@ -2,8 +2,8 @@
 
 Why
   With ECC off, a bit that flips in GPU memory is neither corrected nor reported: it may show as a loss that jumps or as
-  a checkpoint that differs. Some sites turn it off on boards with GDDR memory to gain a little memory. A change of
-  the mode waits for the next reset of the GPU, so usable memory changes then too.
+  a checkpoint that differs. Some sites turn it off on boards with GDDR memory to gain a little memory. A mode change
+  waits for the next GPU reset, when usable memory changes too.
 
 Fix
   `sudo nvidia-smi -e 1` (`-i N` for one GPU), then reboot or reset the GPU.

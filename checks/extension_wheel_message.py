@@ -2,9 +2,9 @@
 
 Why
   The file name of such a wheel says what it was compiled for: flash_attn-2.5.5+cu118torch2.2cxx11abiTRUE-cp38 is for
-  CUDA 11.8, torch 2.2 with the C++11 ABI, and Python 3.8. With another torch its import ends with "undefined symbol".
-  The wheels of torch have the old ABI (FALSE) up to 2.5, and in 2.6 for CUDA 11.8 and 12.4; the new one (TRUE) in 2.6
-  for CUDA 12.6 and from 2.7 on. Builds of NVIDIA's containers and of conda-forge have the new one.
+  CUDA 11.8, torch 2.2 with the C++11 ABI, and Python 3.8. With another torch, its import fails with "undefined symbol".
+  torch's wheels have the old ABI (FALSE) up to 2.5, and in 2.6 for CUDA 11.8 and 12.4; the new one (TRUE) in 2.6 for
+  CUDA 12.6 and from 2.7 on. The builds in NVIDIA's containers and on conda-forge have the new one.
 
 Fix
   Use the wheel whose name fits torch.__version__, torch.compiled_with_cxx11_abi() and the Python version, or build

@@ -1,8 +1,8 @@
 """An extension (bitsandbytes, onnxruntime) was installed in a build that does not support this kind of GPU.
 
 Why
-  Extensions ship compiled libraries for certain backends and CUDA or ROCm versions. Where none fits they fall back to
-  the CPU or fail at the first call; the GPU and its driver work.
+  Extensions ship compiled libraries for certain backends and CUDA or ROCm versions. If none fits, they fall back to the
+  CPU or fail at the first call; the GPU and its driver work.
 
 Fix
   Install the build of the extension for this backend (a ROCm or CUDA wheel of the same version as torch), or build it

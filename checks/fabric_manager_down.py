@@ -3,12 +3,12 @@
 Why
   On boards with NVSwitch (from Hopper on) a GPU is usable only after the fabric manager service has configured the
   switches and the GPU has registered with them. Until then CUDA does not start: programs end with "system not yet
-  initialized" (error 802). Right after boot this takes a minute; later it means that the service is stopped, missing,
-  a different version than the driver, or was restarted without a reset of the GPUs.
+  initialized" (error 802). Right after boot this takes a minute; later it means that the service is stopped, missing, a
+  different version than the driver, or was restarted without resetting the GPUs.
 
 Fix
-  `systemctl status nvidia-fabricmanager`; install the package of exactly the driver's version, enable and start it. The
-  service runs on the host: in a container or a guest, ask whoever runs the host.
+  `systemctl status nvidia-fabricmanager`; install the package in exactly the driver's version, then enable and start
+  it. The service runs on the host: in a container or a guest, ask whoever runs the host.
 
 References
   https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html

@@ -1,12 +1,12 @@
 """CUDA reports that the system is not yet initialised: the NVSwitch fabric is not ready.
 
 Why
-  On machines with NVSwitch (HGX, DGX) CUDA starts only after the fabric manager has set up the switches. It must run,
-  be of exactly the driver's version, and must not have been restarted under running GPUs. Programs
-  see it as error 802.
+  On machines with NVSwitch (HGX, DGX) CUDA starts only after the fabric manager has set up the switches. It must be
+  running, in exactly the driver's version, and must not have been restarted while GPUs were in use. Programs see it as
+  error 802.
 
 Fix
-  Install the fabric manager of exactly the driver's version, enable and start it, and reset the GPUs or reboot if it
+  Install the fabric manager in exactly the driver's version, enable and start it, and reset the GPUs or reboot if it
   ran already.
 
 References

@@ -1,9 +1,9 @@
 """The GPU's fan is set to a fixed speed and no longer follows the temperature.
 
 Why
-  After `rocm-smi --setfan` or a fan tool the driver leaves the speed where it is. A speed that suits an idle card
-  is too low under full load: the card heats up to its limit and lowers its clocks. Some tools control the fan well
-  in this mode, so this is reported as info, and a warning only while a sensor is at its limit.
+  After `rocm-smi --setfan` or a fan tool, the driver leaves the speed where it is. A speed that suits an idle card is
+  too low under full load: the card heats up to its limit and lowers its clocks. Some tools control the fan well in this
+  mode, so this is reported as info, and a warning only while a sensor is at its limit.
 
 Fix
   `rocm-smi --resetfan` gives the fan back to the driver; a higher fixed speed works as well.

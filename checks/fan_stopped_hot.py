@@ -1,4 +1,4 @@
-"""The fan of the GPU does not turn although a sensor is near its limit.
+"""The GPU's fan does not turn although a sensor is near its limit.
 
 Why
   Modern cards stop their fan while they are cool, so 0 rpm alone is healthy. Near the critical temperature an
@@ -6,7 +6,7 @@ Why
   laptops the firmware drives the fan and the figure that the GPU reports means nothing.
 
 Fix
-  Look at the fan: cable, blocked blades, bearing. `rocm-smi --resetfan` gives it back to the driver.
+  Check the fan: its cable, blades and bearing. `rocm-smi --resetfan` gives it back to the driver.
 
 References
   https://docs.kernel.org/gpu/amdgpu/thermal.html (fan1_input, fan_zero_rpm_enable)

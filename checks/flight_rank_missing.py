@@ -1,9 +1,9 @@
 """Some ranks did not reach a collective in which others wait.
 
 Why
-  The flight recorder of each rank says which collectives it entered. Where some ranks wait in one that another never
-  entered, that one is late: it ended, hangs in other code (data loading, a checkpoint, a lock), or took another branch.
-  The dump does not say why, and the network is not to blame for a call that was never made.
+  The flight recorder of each rank says which collectives it entered. If some ranks wait in one that another never
+  entered, that rank is late: it ended, hangs in other code (data loading, a checkpoint, a lock), or took another
+  branch. The dump does not say why, and the network is not to blame for a call that was never made.
 
 Fix
   Look at the process of the missing rank on its own machine: its last log lines, its stack (py-spy dump), and

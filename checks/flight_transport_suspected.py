@@ -2,8 +2,8 @@
 
 Why
   When the dumps of all ranks show one and the same call, with equal sizes, on every rank and unfinished, no rank is
-  missing and the program is not out of step: what remains is the path between the GPUs (network, NVLink, XGMI, PCIe),
-  a GPU that is stuck in an earlier kernel, or a fault of the library. The dumps do not tell these apart.
+  missing and the program is not out of step. What remains is the path between the GPUs (network, NVLink, XGMI, PCIe), a
+  GPU that is stuck in an earlier kernel, or a fault of the library. The dumps do not tell these apart.
 
 Fix
   Run rocdoctor check on each machine (links, network interfaces, kernel log), then the job with NCCL_DEBUG=INFO, or

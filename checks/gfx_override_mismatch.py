@@ -2,7 +2,7 @@
 
 Why
   The variable replaces the target that the driver reports, so that code for another GPU is loaded. Within one group of
-  instruction sets that can work (gfx1031 as gfx1030), across groups it gives memory faults, hangs, wrong numbers or a
+  instruction sets that can work (gfx1031 as gfx1030); across groups it causes memory faults, hangs, wrong numbers or a
   crashed desktop. The plain form affects every GPU of the machine. If torch has code for the real target, it only
   disables the tuned code. A value that is not three decimal numbers stops the runtime: no GPU is visible.
 

@@ -4,11 +4,11 @@ Why
   The ROCm runtime takes the target of a GPU from the kernel, which reads it from the chip: a Radeon 8060S is gfx1151,
   an Instinct MI210 gfx90a. A program that names a card together with the target of another one runs under
   HSA_OVERRIDE_GFX_VERSION, even if nobody remembers setting it: in a profile, a service or an image, or handed on by
-  toolbox and distrobox. Code of another instruction set group gives memory faults, hangs and wrong numbers.
+  toolbox and distrobox. Code for another instruction set group causes memory faults, hangs and wrong numbers.
 
 Fix
-  Find where the variable is set (`env | grep HSA_`, the files of the shell, of the service and of the image), remove
-  it, and start the container or session again.
+  Find where the variable is set (`env | grep HSA_`, the files of the shell, the service and the image), remove it, and
+  start the container or session again.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors

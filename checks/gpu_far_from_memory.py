@@ -1,4 +1,4 @@
-"""The NUMA node of a GPU has no memory or no processors of its own.
+"""A GPU's NUMA node has no memory or no processors of its own.
 
 Why
   Buffers that are copied to a GPU should be in the memory next to it. If the GPU's node has no memory, because its
@@ -6,8 +6,8 @@ Why
   link. Nodes without processors give ranks no core to run near their GPU.
 
 Fix
-  Put memory modules into the channels of that socket (the manual of the board says which), or put the GPU into a slot
-  of a node that has memory. `numactl --hardware` shows what each node has.
+  Put memory modules into the channels of that socket (the board's manual says which), or put the GPU into a slot of a
+  node that has memory. `numactl --hardware` shows what each node has.
 
 References
   https://docs.kernel.org/mm/numa.html (memoryless nodes)

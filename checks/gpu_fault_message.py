@@ -2,9 +2,8 @@
 
 Why
   "Memory access fault by GPU", "an illegal memory access" and "HW Exception ... GPU Hang" mean that the driver stopped
-  a kernel. Most often the kernel is at fault: an index outside its range, memory freed too early, a
-  library with a defect, or code for another architecture that runs because of an override. The text alone proves no
-  hardware fault.
+  a kernel. Usually the kernel is at fault: an index outside its range, memory freed too early, a bug in a library, or
+  code for another architecture that runs because of an override. The text alone proves no hardware fault.
 
 Fix
   Find the kernel: run with AMD_SERIALIZE_KERNEL=3 (or CUDA_LAUNCH_BLOCKING=1), so that the traceback names the call.
@@ -39,8 +38,8 @@ def gpu_fault_message(machine: Machine) -> Outcome:
         text = f"The driver reset the GPU{where} because a kernel did not end."
     serial = ShellCommand("CUDA_LAUNCH_BLOCKING=1" if vendors(machine) == {"nvidia"} else "AMD_SERIALIZE_KERNEL=3")
     return warning(
-        f"{text} A defect of the program or of a library is the usual reason; this text proves no fault of the "
-        "hardware.",
+        f"{text} The usual reason is a bug in the program or a library; this text does not prove a hardware "
+        "fault.",
         evidence=shown(messages),
         fix=Fix(
             f"Run once with {serial}, so that the traceback names the call, and compare with another release of the "

@@ -6,8 +6,8 @@ Why
   usual reasons; a failing card is the least likely. External GPUs and docks that were unplugged look the same.
 
 Fix
-  Reboot with a full power-off, then reseat the card and its power cables and remove risers. If it comes back under
-  load, look at power and temperature; try the card in another machine before replacing it.
+  Reboot with a full power-off, then reseat the card and its power cables and remove risers. If the fault comes back
+  under load, look at power and temperature; try the card in another machine before replacing it.
 
 References
   https://docs.kernel.org/PCI/pci-error-recovery.html

@@ -1,8 +1,8 @@
 """The GPU's own firmware did not load when the board was powered on.
 
 Why
-  Instinct boards start from firmware on the board. When a part of it does not come up ("firmware load failed
-  at boot time" with a status), the driver cannot use the GPU, and other GPUs of the same board may fail with it.
+  Instinct boards start from firmware on the board. When a part of it does not come up ("firmware load failed at boot
+  time" with a status), the driver cannot use the GPU, and other GPUs on the same board may fail with it.
 
 Fix
   Power the machine off and on (a warm reboot is not enough). If the error persists, have the vendor write the

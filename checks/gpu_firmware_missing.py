@@ -6,8 +6,8 @@ Why
   New GPUs on an older distribution are the usual case. Some files are optional; those are not reported.
 
 Fix
-  Install the firmware package (linux-firmware, on Debian firmware-amd-graphics from non-free-firmware, or
-  amdgpu-dkms-firmware for the packaged driver), rebuild the initramfs, reboot.
+  Install the firmware package (linux-firmware; on Debian, firmware-amd-graphics from non-free-firmware, or
+  amdgpu-dkms-firmware for the packaged driver), rebuild the initramfs, and reboot.
 
 References
   https://docs.kernel.org/driver-api/firmware/fw_search_path.html

@@ -1,10 +1,9 @@
 """A program used GPU memory that is not mapped for it: a GPU page fault.
 
 Why
-  The driver stops a kernel that reads or writes an address it does not own. That is a fault of the program or of
-  one of its libraries (an index out of bounds, a freed buffer, code for another GPU by HSA_OVERRIDE_GFX_VERSION),
-  far more often than of the machine. It does not prove broken memory. With VMID 0 it was the driver or the firmware
-  itself.
+  The driver stops a kernel that reads or writes an address it does not own. That is a fault of the program or of one of
+  its libraries (an index out of bounds, a freed buffer, code for another GPU because of HSA_OVERRIDE_GFX_VERSION) far
+  more often than of the machine. It does not prove broken memory. With VMID 0 it was the driver or the firmware itself.
 
 Fix
   Find the kernel: run the program with AMD_SERIALIZE_KERNEL=3 and HIP_LAUNCH_BLOCKING=1, without
@@ -60,7 +59,7 @@ def gpu_page_fault(machine: Machine) -> Outcome:
         elif live:
             found.append(
                 warning(
-                    f"{words}: a program used memory that is not mapped for it, most often its own fault.",
+                    f"{words}: a program used memory that is not mapped for it, usually through its own fault.",
                     evidence=evidence,
                     fix=_FIX,
                     subject=device,

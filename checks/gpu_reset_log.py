@@ -1,9 +1,9 @@
 """The driver reset GPUs while the machine was running.
 
 Why
-  A reset ends every job on the GPU; on machines whose GPUs form a hive (XGMI) all of them are reset together. The
-  reset is a consequence: look for what comes before it (hardware error, ring timeout, queue that could not be
-  stopped). Resets while the driver is loaded, or at suspend and resume, are ordinary and do not count.
+  A reset ends every job on the GPU; on machines whose GPUs form a hive (XGMI), all of them are reset together. The
+  reset is a consequence: look for what comes before it (hardware error, ring timeout, queue that could not be stopped).
+  Resets while the driver is loaded, or at suspend and resume, are ordinary and do not count.
 
 Fix
   Treat the cause that is reported with it. If a reset failed, reboot, or power the machine off and on.

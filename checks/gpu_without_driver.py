@@ -2,8 +2,8 @@
 
 Why
   Without its driver a GPU has no device node, so no program can use it: `rocminfo`, `nvidia-smi` and torch do not list
-  it. The driver is absent, blacklisted, refused by Secure Boot, or it failed to start the GPU. Where the evidence shows
-  which of these it is, another check says so and this one only notes the fact.
+  it. The driver is absent, blacklisted, refused by Secure Boot, or it failed to start the GPU. If the evidence shows
+  which of these it is, another check says so, and this one only notes the fact.
 
 Fix
   Find out whether the module is loaded (`lsmod`), then what the kernel log says about the device.

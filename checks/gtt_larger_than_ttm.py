@@ -6,8 +6,8 @@ Why
   set). A model that fits the figure but not the limit fails with "out of memory" well before the shown size is used.
 
 Fix
-  Set the limit itself: `ttm.pages_limit=` (pages of 4 KiB, so GiB x 262144) on the kernel command line, with the
-  packaged driver `amdttm.pages_limit=` as well; drop the amdgpu parameter; reboot.
+  Set the limit itself: `ttm.pages_limit=` (pages of 4 KiB, so GiB x 262144) on the kernel command line (with the
+  packaged driver, `amdttm.pages_limit=` as well). Remove the amdgpu parameter, and reboot.
 
 References
   https://docs.kernel.org/gpu/amdgpu/module-parameters.html

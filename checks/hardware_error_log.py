@@ -1,4 +1,4 @@
-"""The kernel log reports hardware errors of processor, main memory or mainboard.
+"""The kernel log reports hardware errors in the processor, main memory or mainboard.
 
 Why
   Machine checks (MCE) and EDAC are the processor's and the memory controller's own reports. Corrected errors are

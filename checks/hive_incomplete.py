@@ -7,8 +7,8 @@ Why
   bridge, which can be left out, so with them this may be intended. Two hives of equal size are intended.
 
 Fix
-  Power the machine off and on (a reboot is not enough). With cards, check the bridge. Until then keep jobs
-  inside a hive (HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES).
+  Power the machine off and on (a reboot is not enough). With cards, check the bridge. Until then, keep jobs inside a
+  hive (HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES).
 
 References
   Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c (amdgpu_get_xgmi_hive)

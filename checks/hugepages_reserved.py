@@ -1,9 +1,9 @@
 """A large part of main memory is set aside for huge pages.
 
 Why
-  Pages reserved with vm.nr_hugepages belong to programs that ask for them (databases, virtual machines, DPDK).
-  PyTorch, data loaders and checkpoints cannot use them: the machine looks full although nothing runs. On a host of
-  virtual machines this is on purpose.
+  Pages reserved with vm.nr_hugepages belong to programs that request them (databases, virtual machines, DPDK). PyTorch,
+  data loaders and checkpoints cannot use them: the machine looks full although nothing runs. On a host of virtual
+  machines this is on purpose.
 
 Fix
   Lower vm.nr_hugepages (and remove hugepages= from the kernel command line) if nothing here needs them.

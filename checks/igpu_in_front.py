@@ -6,8 +6,8 @@ Why
   device function").
 
 Fix
-  Hide it: `export HIP_VISIBLE_DEVICES=<number of the discrete card>` in the job, or switch the integrated GPU off in
-  the firmware setup (BIOS) if nothing is connected to it.
+  Hide it: `export HIP_VISIBLE_DEVICES=<number of the discrete card>` in the job, or turn the integrated GPU off in the
+  firmware setup (BIOS) if nothing is connected to it.
 
 References
   https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html

@@ -1,8 +1,9 @@
-"""A container image is made for GPUs of another vendor than those of this machine.
+"""A container image is made for another vendor's GPUs than this machine's.
 
 Why
-  Images with ROCm (rocm/pytorch, rocm/vllm) hold builds for AMD GPUs, those of nvcr.io and nvidia/cuda builds for
-  NVIDIA GPUs. With the other vendor's GPU no program in them finds a device, whatever the container is given.
+  Images with ROCm (rocm/pytorch, rocm/vllm) contain builds for AMD GPUs; those from nvcr.io and nvidia/cuda contain
+  builds for NVIDIA GPUs. With the other vendor's GPU, no program in them finds a device, whatever the container is
+  given.
 
 Fix
   Use the image for this machine's GPUs.

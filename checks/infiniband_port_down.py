@@ -2,11 +2,11 @@
 
 Why
   Collectives between nodes use every port that is active. A port in the state INIT has a cable and a link, but no
-  subnet manager has configured it. A port that is DOWN is often simply not cabled, so this is a note, and a warning
-  where the kernel log shows that the port was lost while the machine was running.
+  subnet manager has configured it. A port that is DOWN is often simply not cabled, so this is a note, but a warning if
+  the kernel log shows that the port was lost while the machine was running.
 
 Fix
-  INIT: start the subnet manager (opensm, or that of the switch). DOWN: check cable, transceiver and switch port.
+  INIT: start the subnet manager (opensm, or the switch's). DOWN: check cable, transceiver and switch port.
 
 References
   https://docs.kernel.org/admin-guide/abi-stable.html (/sys/class/infiniband/.../state, link_downed, symbol_error)

@@ -6,7 +6,7 @@ Why
   without that name finds no interface, and the job ends with an internal error or a time-out.
 
 Fix
-  List all names with commas, name a prefix that fits them all, or leave the variable out; or set it on each host.
+  List all names with commas, name a prefix that fits them all, or leave the variable out. Or set it on each host.
 
 References
   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname

@@ -6,7 +6,7 @@ Why
 
 Fix
   Look for the last lines of the missing rank (torchrun: --log-dir, or the error file) and check the kernel log for the
-  OOM killer. A rank that ends early on purpose must still take part in the collectives of the others.
+  OOM killer. A rank that ends early on purpose must still take part in the others' collectives.
 
 References
   https://docs.pytorch.org/docs/stable/elastic/run.html (LOCAL_RANK, LOCAL_WORLD_SIZE)

@@ -6,7 +6,7 @@ Why
   does not answer, a file server that is gone. No setting of torch or RCCL helps then.
 
 Fix
-  Look at the kernel log of that time: a reset, a ring timeout or an Xid names the GPU. A GPU that does not come back
+  Look at the kernel log from that time: a reset, a ring timeout or an Xid names the GPU. A GPU that does not come back
   needs a reset by the operator or a reboot. For a file server, restore the mount; the threads then continue.
 
 References

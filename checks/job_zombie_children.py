@@ -5,8 +5,8 @@ Why
   that stays like this while the others live has not been noticed: the others may wait for it until a time-out.
 
 Fix
-  The signal names the reason: SIGKILL is usually the OOM killer or a limit of the scheduler, SIGBUS a full /dev/shm,
-  SIGSEGV a crash in native code. End the job, remove the reason, start again from the last checkpoint.
+  The signal names the reason: SIGKILL is usually the OOM killer or a scheduler limit, SIGBUS a full /dev/shm, SIGSEGV a
+  crash in native code. End the job, remove the cause, and start again from the last checkpoint.
 
 References
   https://man7.org/linux/man-pages/man2/waitpid.2.html

@@ -5,8 +5,8 @@ Why
   self-built kernels leave it out: the display works, but `rocminfo` and torch find nothing.
 
 Fix
-  Boot the standard kernel of the distribution or build the kernel with CONFIG_HSA_AMD=y. Where KFD runs and only the
-  device node is absent, let udev create it again.
+  Boot the distribution's standard kernel or build the kernel with CONFIG_HSA_AMD=y. If KFD runs and only the device
+  node is absent, let udev create it again.
 
 References
   Linux drivers/gpu/drm/amd/amdkfd/Kconfig (HSA_AMD)

@@ -2,13 +2,13 @@
 
 Why
   /dev/kfd and /dev/dri/renderD* belong to the group render (older systems: video). A user who is not in it gets
-  "Permission denied" while root works. In a container the numeric group id of the host counts, not the group's name.
+  "Permission denied" while root works. In a container, what counts is the host's numeric group id, not the group's
+  name.
 
 Fix
-  Add the user to the group that owns the node and log in again. For a container pass the host's numeric group id with
-  --group-add. On shared machines ask the administrator. The NVIDIA nodes are open to everyone unless an option
-  of the module says otherwise; in a podman container usually SELinux's label blocks them,
-  as in containers/ramalama#619.
+  Add the user to the group that owns the node and log in again. For a container, pass the host's numeric group id with
+  --group-add. On shared machines, ask the administrator. The NVIDIA nodes are open to everyone unless a module option
+  says otherwise; in a podman container usually SELinux's label blocks them, as in containers/ramalama#619.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html

@@ -1,7 +1,7 @@
 """A release that is installed here has a known issue that affects this machine.
 
 Why
-  Some releases have defects that only show on certain GPUs, GPU counts or workloads. Knowing of one saves days of
+  Some releases have bugs that only show on certain GPUs, GPU counts or workloads. Knowing about one saves days of
   searching on the machine. This advice has a date: the issue may be fixed by now, or may not affect your job.
 
 Fix

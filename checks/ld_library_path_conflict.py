@@ -2,7 +2,7 @@
 
 Why
   Wheels include their own ROCm or CUDA libraries. A folder of another ROCm release in LD_LIBRARY_PATH is searched
-  first, and parts of both get loaded: undefined symbols, wrong kernels, crashes. CUDA's `stubs` folders hold empty
+  first, and parts of both get loaded: undefined symbols, wrong kernels, crashes. CUDA's `stubs` folders contain empty
   libraries for linking only; a program that loads one sees no GPU.
 
 Fix

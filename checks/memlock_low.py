@@ -1,4 +1,4 @@
-"""The limit of locked memory is too small for RDMA.
+"""The locked-memory limit is too small for RDMA.
 
 Why
   InfiniBand and RoCE adapters can only use memory that is locked. If the limit is a few kilobytes or megabytes,

@@ -1,13 +1,13 @@
 """Memory could not be locked for RDMA: the locked-memory limit is too small.
 
 Why
-  InfiniBand and RoCE register the memory they use, which locks it. With the default limit of locked memory (64 KiB to 8
-  MiB) that fails with "Cannot allocate memory" although the machine has plenty. The limit of the process that starts
-  the job counts: a daemon such as slurmd, a service, or the container engine.
+  InfiniBand and RoCE register the memory they use, which locks it. With the default locked-memory limit (64 KiB to 8
+  MiB) that fails with "Cannot allocate memory" although the machine has plenty. What counts is the limit of the process
+  that starts the job: a daemon such as slurmd, a service, or the container engine.
 
 Fix
-  Raise it: memlock unlimited in /etc/security/limits.conf, LimitMEMLOCK=infinity in the unit of the daemon, or
-  --ulimit memlock=-1 for containers; then log in again.
+  Raise it: memlock unlimited in /etc/security/limits.conf, LimitMEMLOCK=infinity in the daemon's unit file, or --ulimit
+  memlock=-1 for containers. Then log in again.
 
 References
   https://docs.nvidia.com/networking/display/ofed/
@@ -34,7 +34,7 @@ def memlock_message(machine: Machine) -> Outcome:
     where = " Slurm jobs take the limit of slurmd (LimitMEMLOCK=infinity in its unit)." if in_slurm(machine) else ""
     inside = " Containers need --ulimit memlock=-1." if in_container(machine) else ""
     return error(
-        f"{call} could not lock memory for RDMA: the limit of locked memory (memlock) is too small{has}.",
+        f"{call} could not lock memory for RDMA: the locked-memory limit (memlock) is too small{has}.",
         evidence=shown(messages),
         fix=Fix(
             "Raise the locked-memory limit of the job: ulimit -l unlimited, memlock in /etc/security/limits.conf, "

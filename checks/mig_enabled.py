@@ -6,7 +6,7 @@ Why
   training on whole GPUs. If a GPU in MIG mode has no instances, CUDA finds no device on it.
 
 Fix
-  If whole GPUs are wanted: stop all programs on the GPU, then `sudo nvidia-smi -i N -mig 0` (older boards also need a
+  If you want whole GPUs, stop all programs on the GPU, then run `sudo nvidia-smi -i N -mig 0` (older boards also need a
   GPU reset or a reboot). Otherwise select an instance: `CUDA_VISIBLE_DEVICES=MIG-<uuid>` (`nvidia-smi -L` lists them),
   or create them.
 

@@ -7,8 +7,8 @@ Why
   torch's own.
 
 Fix
-  Install the package of the named library in the named major version, or a build of the program for the release that is
-  installed here. If it is installed, tell the loader (ldconfig). Do not link another major version under the
+  Install the package that has the named library in the named major version, or a build of the program for the release
+  that is installed here. If it is installed, tell the loader (ldconfig). Do not link another major version under the
   missing name.
 
 References

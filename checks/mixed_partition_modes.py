@@ -2,9 +2,9 @@
 
 Why
   Instinct MI300 and later can be split into several devices: SPX is the whole GPU, DPX, QPX and CPX are two, four or
-  eight parts; NPS1, NPS2, NPS4 say how the memory is divided. If GPUs of one machine differ, devices have different
-  sizes and speeds: batches that fit on one do not fit on another, and every step waits for the smallest. Device numbers
-  shift as well.
+  eight parts; NPS1, NPS2, NPS4 say how the memory is divided. If a machine's GPUs differ, devices have different sizes
+  and speeds: batches that fit on one do not fit on another, and every step waits for the smallest. Device numbers shift
+  as well.
 
 Fix
   Set one mode on all of them with no job running, for example `sudo amd-smi set --compute-partition SPX`. If the

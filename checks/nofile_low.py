@@ -1,4 +1,4 @@
-"""The limit of open files is low.
+"""The limit on open files is low.
 
 Why
   Data loader workers pass tensors as open files, and each rank keeps sockets to the others. With eight GPUs, many

@@ -1,13 +1,13 @@
-"""The text shows a defect in software or user code; nothing in it points to the machine.
+"""The text shows a bug in software or user code; nothing in it points to the machine.
 
 Why
   Many errors that stop a training come from code: parameters that take no part in the loss, tensors of different shapes
-  or device, indices outside their range, values that became NaN, or a library that chose a kernel which the GPU
-  cannot run. Changing drivers, wheels or variables does not help then.
+  or device, indices outside their range, values that became NaN, or a library that chose a kernel that the GPU cannot
+  run. Changing drivers, wheels or variables does not help then.
 
 Fix
-  Look at the named call in your own code, or report it to the project with a short reproducer; use the release in
-  which it is fixed.
+  Look at the named call in your own code, or report it to the project with a short reproducer; or use a release that
+  fixes it.
 
 References
   https://docs.pytorch.org/docs/stable/notes/ddp.html
@@ -53,10 +53,10 @@ _CODE = {
         "are visible",
     ),
     "port-in-use": (
-        "The port of the rendezvous is taken (address already in use): another job or a left-over process of an "
+        "The port of the rendezvous is taken (address already in use): another job or a leftover process of an "
         "earlier "
         "run holds it.",
-        "End left-over processes of the job, or choose another port (--master_port, or --rdzv-endpoint=localhost:0)",
+        "End leftover processes of the job, or choose another port (--master_port, or --rdzv-endpoint=localhost:0)",
     ),
     "slurm-request-refused": (
         "Slurm refuses the request: no node of the partition offers it, or the resource (gres) has another name.",
@@ -101,7 +101,7 @@ def _isa(machine: Machine, messages: tuple[Message, ...]) -> Outcome:
     targets = gfx_names(machine)
     here = f" ({', '.join(targets)})" if targets else ""
     return _possible(
-        f"A library handed the GPU{here} a kernel for another instruction set: a defect of that library (MIOpen, "
+        f"A library handed the GPU{here} a kernel for another instruction set. That is a bug in that library (MIOpen, "
         "hipBLASLt, Triton ...), unless HSA_OVERRIDE_GFX_VERSION is set.",
         "Unset HSA_OVERRIDE_GFX_VERSION if it is set. Otherwise find the library (MIOPEN_ENABLE_LOGGING=1, "
         "AMD_LOG_LEVEL=3), "

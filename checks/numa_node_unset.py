@@ -6,8 +6,8 @@ Why
   states none: Linux shows -1. Copies then may cross the link between the sockets.
 
 Fix
-  Update the firmware of the board, and look there for a setting such as "NUMA nodes per socket" or "ACPI SLIT".
-  Until then find the near node by measuring copies, or from the manual of the board, and bind ranks by hand.
+  Update the board's firmware, and look there for a setting such as "NUMA nodes per socket" or "ACPI SLIT". Until then,
+  find the near node by measuring copies or from the board's manual, and bind ranks by hand.
 
 References
   https://docs.kernel.org/admin-guide/abi-testing.html (/sys/bus/pci/devices/.../numa_node)

@@ -6,10 +6,10 @@ Why
   running continue, so it often shows only hours later.
 
 Fix
-  Reboot. If that is impossible, end every program that uses a GPU (also display and monitoring services), unload
+  Reboot. If that is impossible, end every program that uses a GPU (including display and monitoring services), unload
   nvidia_uvm, nvidia_drm, nvidia_modeset and nvidia, then load nvidia again. If it is still there after a reboot, two
-  installations are mixed (a package and a downloaded installer): remove one completely. A container must use the
-  host's libraries: restart it, and regenerate the CDI file if one is used.
+  installations are mixed (a package and a downloaded installer): remove one completely. A container must use the host's
+  libraries: restart it, and regenerate the CDI file if one is used.
 
 References
   https://docs.nvidia.com/deploy/nvml-api/ (NVML_ERROR_LIB_RM_VERSION_MISMATCH)

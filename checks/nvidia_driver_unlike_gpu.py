@@ -1,8 +1,9 @@
-"""The NVIDIA driver is of a branch that does not support this GPU.
+"""The NVIDIA driver's branch does not support this GPU.
 
 Why
   Each branch of the driver supports the GPUs of some generations. 390 was the last one for Fermi, 470 for Kepler, 580
-  for Maxwell, Pascal and Volta, and Blackwell came with 570. A driver of another branch loads, and leaves the GPU out.
+  for Maxwell, Pascal and Volta, and Blackwell came with 570. A driver from another branch loads, but leaves the GPU
+  out.
 
 Fix
   Install a branch that supports the GPU.

@@ -2,13 +2,13 @@
 
 Why
   The driver's kernel module is compiled against the kernel, whose inner interfaces change with each release. NVIDIA
-  follows them in the branches that it maintains: 340, 390 and 470 have ended, and within a branch an older driver
-  does not know a newer kernel. Distributions patch some of them further, so this is reported only if the driver is not
+  follows them in the branches that it maintains: 340, 390 and 470 have ended, and within a branch, an older driver does
+  not support a newer kernel. Distributions patch some of them further, so this is reported only if the driver is not
   there or finds nothing.
 
 Fix
-  Boot a kernel that the driver builds for, or install a newer driver if the GPU is still supported by one. For GPUs
-  that are not: the distribution's patched packages of the branch, or nouveau for the display.
+  Boot a kernel that the driver builds for, or install a newer driver if the GPU is still supported by one. For other
+  GPUs, use the distribution's patched packages of the branch, or nouveau for the display.
 
 References
   https://github.com/joanbm/nvidia-470xx-linux-mainline

@@ -2,12 +2,12 @@
 
 Why
   The driver leaves out GPUs that it could not start, that are kept for a virtual machine, or that a container or a job
-  scheduler hides from this process. And a copied output may show fewer GPUs than it counts. Training uses what the
+  scheduler hides from this process. A copied output may also show fewer GPUs than it counts. Training uses what the
   driver offers, so a GPU that is left out costs its share without any error.
 
 Fix
-  Compare `nvidia-smi -L` with `lspci -d 10de:`. For a GPU that is missing look at the Xid and NVRM lines of the
-  kernel log.
+  Compare `nvidia-smi -L` with `lspci -d 10de:`. For a GPU that is missing, look at the Xid and NVRM lines of the kernel
+  log.
 
 References
   https://docs.nvidia.com/deploy/nvidia-smi/index.html (Attached GPUs)

@@ -2,7 +2,7 @@
 
 Why
   After an error from which it cannot recover by itself the driver notes what is needed: a reset of the GPU, a reboot,
-  or that running work be drained first. Until then new programs fail on the GPU, hang, or run with a part of it.
+  or that running work be drained first. Until then new programs fail on the GPU, hang, or run with only part of it.
 
 Fix
   Stop all programs on the GPU, then `sudo nvidia-smi --gpu-reset -i N` (with NVSwitch: all GPUs of the board together),

@@ -2,8 +2,8 @@
 
 Why
   The kernel module found the GPU and refused it: the GPU is newer than the driver, or older than what this driver
-  branch still supports, or it needs the other flavour of the kernel modules (the newest GPUs work with the open modules
-  only, those before Turing with the proprietary ones only).
+  branch still supports, or it needs the other flavour of the kernel modules (the newest GPUs work only with the open
+  modules, those before Turing only with the proprietary ones).
 
 Fix
   Install a driver branch that lists this GPU, in the flavour that the kernel log names, and reboot.

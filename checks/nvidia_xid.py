@@ -7,7 +7,7 @@ Why
   119 and 120 its system processor (GSP). 63, 92 and 94 mean errors that were contained.
 
 Fix
-  Hardware: take the GPU out of the job, reset it or reboot, look at power, temperature and seating, replace it if
+  Hardware: take the GPU out of the job, reset it or reboot, look at power, temperature and seating, and replace it if
   the Xid returns. Programs: debug them.
 
 References

@@ -6,8 +6,8 @@ Why
   a table; cards with a PCIe connector may differ by the bridges that somebody plugged in.
 
 Fix
-  Check which links are down (`nvidia-smi nvlink --status`), their error counters (`nvidia-smi nvlink -e`) and
-  Xid 74 in the kernel log. Reset the GPU or reboot; reseat the bridge where there is one.
+  Check which links are down (`nvidia-smi nvlink --status`), their error counters (`nvidia-smi nvlink -e`) and Xid 74 in
+  the kernel log. Reset the GPU or reboot. If there is a bridge, reseat it.
 
 References
   https://docs.nvidia.com/deploy/nvidia-smi/index.html (nvlink)

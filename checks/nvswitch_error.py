@@ -2,11 +2,11 @@
 
 Why
   A fatal SXid ends all NVLink work that goes through the switch; GPUs and fabric need a reset. Non-fatal ones were
-  handled and matter only when they come in numbers. SXid numbers are those of the switch and have nothing to do
-  with Xid numbers.
+  handled and matter only if there are many of them. SXid numbers are the switch's own and have nothing to do with Xid
+  numbers.
 
 Fix
-  Fatal: stop all jobs, reset GPUs and NVSwitches together (or reboot), and look at the log of the fabric manager.
+  Fatal: stop all jobs, reset GPUs and NVSwitches together (or reboot), and look at the fabric manager's log.
 
 References
   https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html

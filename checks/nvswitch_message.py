@@ -1,12 +1,12 @@
-"""The log of the fabric manager names a fatal error of an NVSwitch (SXid).
+"""The fabric manager's log names a fatal error on an NVSwitch (SXid).
 
 Why
   A fatal SXid ends all NVLink work that goes through the switch: running jobs fail, and new ones do not start until
-  GPUs and switches have been reset. The number is one of the switch and has nothing to do with the Xid of a GPU.
+  GPUs and switches have been reset. The number is the switch's own and has nothing to do with a GPU's Xid.
 
 Fix
-  Stop all jobs, reset GPUs and NVSwitches together (or reboot), and look the number up in the guide. If it comes
-  back on the same port, have GPU board and switch checked.
+  Stop all jobs, reset GPUs and NVSwitches together (or reboot), and look up the number in the guide. If it comes back
+  on the same port, have GPU board and switch checked.
 
 References
   https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html

@@ -88,7 +88,7 @@ def out_of_memory_message(machine: Machine) -> Outcome:
     text = f"The GPU memory is exhausted (out of memory){f': {shape}' if shape else ''}."
     conf = "PYTORCH_HIP_ALLOC_CONF" if backend == "HIP" else "PYTORCH_CUDA_ALLOC_CONF"
     way = (
-        "Look for other or left-over processes on the GPU and end them; then use a smaller batch size "
+        "Look for other or leftover processes on the GPU and end them; then use a smaller batch size "
         "(micro-batch with "
         "gradient accumulation), a shorter sequence or smaller image, activation (gradient) checkpointing, half "
         "precision "
@@ -142,7 +142,7 @@ def out_of_memory_message(machine: Machine) -> Outcome:
     ]
     if full and other is None:
         used, all_of = full[0]
-        text += f" {binary_size(used)} of {binary_size(all_of)} are in use, by another or a left-over process."
+        text += f" {binary_size(used)} of {binary_size(all_of)} are in use, by another or a leftover process."
     wsl = " In WSL Windows shares the memory." if in_wsl(machine) else ""
     tool = "rocm-smi --showpids; rocm-smi --showmeminfo vram" if backend == "HIP" else "nvidia-smi"
     return (error if full or not words else warning)(

@@ -6,8 +6,8 @@ Why
   link went down. A non-fatal error lost one transfer; some come from harmless probing while the machine starts.
 
 Fix
-  See whether the counters still grow (they count since boot). If they do: reseat the card, remove risers, clean
-  the contacts, try another slot; then update the firmware of the board.
+  Check whether the counters still grow (they count since boot). If they do, reseat the card, remove risers, clean the
+  contacts, and try another slot. Then update the board's firmware.
 
 References
   https://docs.kernel.org/PCI/pcieaer-howto.html

@@ -5,9 +5,9 @@ Why
   PCIe. Compute on the GPU itself is not slower. Usual reasons: the card is not seated well, dust or damage on the
   contacts, a riser or mining adapter, a slot with few lanes, lanes shared with another slot or an M.2 drive.
 
-  The link of the slot is what counts. AMD cards since Vega and Intel cards have a PCIe switch on board: the GPU
-  itself then shows a link inside the card, so the bridges above it are checked instead. Cards built for x8 or x4,
-  laptops and Thunderbolt enclosures are not faulty.
+  The slot's link is what counts. AMD cards since Vega and Intel cards have a PCIe switch on board: the GPU itself then
+  shows a link inside the card, so the bridges above it are checked instead. Cards built for x8 or x4, laptops and
+  Thunderbolt enclosures are not faulty.
 
 Fix
   Look at both ends with `lspci -vv` (`LnkCap` is what an end can do, `LnkSta` what the link does; as root). Then reseat
@@ -85,7 +85,7 @@ def _judge(machine: Machine, gpu: Gpu, link: PathLink, own: bool) -> Outcome:
     width = known(link.width)
     inside = own and ends_at_the_card(gpu)
     if inside and gpu.vendor == "intel":
-        raise unknown("this card holds a PCIe switch, and the link of the slot is not in this evidence")
+        raise unknown("this card has a PCIe switch, and the slot's link is not in this evidence")
     capable, card, port = link.capable_width, link.lower.max_width, link.upper.link.max_width if link.upper else None
     evidence = [cite(link.width, f"x{width} now")]
     if isinstance(capable, Known) and width < capable.value:

@@ -7,8 +7,8 @@ Why
   what they do at this moment, so idle cards count as well.
 
 Fix
-  Move the card to a slot like those of the others (the manual of the board lists the lanes of each), or leave it out
-  of jobs that are bound by transfers.
+  Move the card to a slot like the others' (the board's manual lists the lanes of each), or leave it out of jobs that
+  are bound by transfers.
 
 References
   https://docs.kernel.org/PCI/index.html

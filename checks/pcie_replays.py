@@ -6,7 +6,7 @@ Why
   is what that means for a link of 32 GT/s x16 in use all the time since boot, so slower links are judged leniently.
 
 Fix
-  Read the counter twice with a job running. If it grows: reseat the card, remove risers and try another slot.
+  Read the counter twice with a job running. If it grows, reseat the card, remove risers and try another slot.
 
 References
   https://docs.kernel.org/gpu/amdgpu/driver-misc.html (pcie_replay_count)

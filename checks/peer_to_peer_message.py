@@ -1,4 +1,4 @@
-"""Direct traffic between GPUs hangs or fails, or the collective library warns of the IOMMU.
+"""Direct traffic between GPUs hangs or fails, or the collective library warns about the IOMMU.
 
 Why
   With an IOMMU that translates, or with access control (ACS) on PCIe switches, direct copies between GPUs (P2P) get
@@ -6,7 +6,7 @@ Why
   from the kernel's command line.
 
 Fix
-  Put the IOMMU in pass-through mode (iommu=pt, on Intel with intel_iommu=on) or off, and disable ACS on bare metal.
+  Put the IOMMU in pass-through mode (iommu=pt; on Intel, with intel_iommu=on) or off, and disable ACS on bare metal.
   NCCL_P2P_DISABLE=1 confirms the cause and costs bandwidth.
 
 References

@@ -1,4 +1,4 @@
-"""The performance level of an AMD GPU is not left to the driver.
+"""An AMD GPU's performance level is not left to the driver.
 
 Why
   `power_dpm_force_performance_level` fixes clocks. `low` keeps the lowest clocks even under load, so every kernel

@@ -1,4 +1,4 @@
-"""The power cap of the GPU is set well below the card's default.
+"""The GPU's power cap is set well below the card's default.
 
 Why
   The cap bounds clocks under load. A cap below the default is often intended (noise, power supply, heat), and

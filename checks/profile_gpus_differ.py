@@ -8,7 +8,7 @@ Why
 
 Fix
   Find out why a GPU is missing: the other findings of this report, the kernel log, the slot. If it was taken out or
-  replaced on purpose, make the plan and the profile again.
+  replaced on purpose, create the plan and the profile again.
 
 References
   `rocdoctor emit profile`, `rocdoctor facts`

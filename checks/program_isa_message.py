@@ -1,14 +1,14 @@
 """HIP loaded code for a different target than this GPU's.
 
 Why
-  "The program ISA ... is not compatible with the device ISA ..." names both sides. Where cards of both targets are in
-  the machine, a library (rocBLAS, MIOpen, an extension) loaded the file for the other card. Where no card has the first
+  "The program ISA ... is not compatible with the device ISA ..." names both sides. If cards with both targets are in
+  the machine, a library (rocBLAS, MIOpen, an extension) loaded the file for the other card. If no card has the first
   target, a build or a cached file for another GPU was loaded. With one target on both sides the modes differ: code for
   xnack- does not run on a device in xnack+ mode, nor the other way round.
 
 Fix
-  Give each process cards of one kind; otherwise use a build (or an emptied cache) for the target of the device; for
-  different modes set or unset HSA_XNACK so that it fits the build.
+  Give each process cards of one kind. Otherwise use a build for the device's target, or empty the cache. If the modes
+  differ, set or unset HSA_XNACK to match the build.
 
 References
   https://github.com/ROCm/clr/blob/develop/rocclr/device/devprogram.cpp
@@ -32,7 +32,7 @@ def program_isa_message(machine: Machine) -> Outcome:
     if built == here:
         return error(
             f"The code that was loaded is for {program}, and the device runs as {device}: the xnack or sramecc mode of "
-            "the build is not the one of the device.",
+            "the build differs from the device's.",
             evidence=shown(messages),
             fix=Fix(
                 "Set or unset HSA_XNACK so that the mode fits the build, or build for the target without a mode",

@@ -4,7 +4,7 @@ Why
   The driver takes the queues of a process off the GPU to reset it, to move memory or to switch processes. If the
   command processor (CP) or the scheduler (MES) does not respond, the GPU hangs and is usually reset next. Near a
   hardware error or a reset these lines are a consequence of it; by themselves they mean an endless or stuck kernel, or
-  a defect of firmware or driver.
+  a bug in firmware or driver.
 
 Fix
   Look at what comes before it in the log. If there is nothing, update driver and firmware, and find the kernel that

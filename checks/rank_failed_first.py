@@ -6,7 +6,7 @@ Why
   kind, or a signal that the launcher did not send (its own is SIGTERM).
 
 Fix
-  Read that rank's last lines. SIGKILL without any message is most often the OOM killer (kernel log) or the scheduler;
+  Read that rank's last lines. SIGKILL without any message is usually the OOM killer (kernel log) or the scheduler;
   SIGSEGV and SIGBUS come from native code (a full /dev/shm ends a process by SIGBUS). Start the workers' main function
   under torch.distributed.elastic.multiprocessing.errors.record to have its exception in the launcher's table.
 
@@ -43,9 +43,9 @@ _SENT_BY = {
     9: (
         "out-of-memory",
         "host-memory",
-        " Most often that is the OOM killer or the memory limit of the job: main memory (not that of a GPU) ran out.",
+        " Usually that is the OOM killer or the job's memory limit: main memory (not GPU memory) ran out.",
     ),
-    7: ("shm-too-small", "", " Most often /dev/shm is full (docker --shm-size or --ipc=host raise it)."),
+    7: ("shm-too-small", "", " Usually /dev/shm is full (docker --shm-size or --ipc=host raise it)."),
 }
 _NETWORK = ("collective-connection-failed", "rendezvous-failed", "collective-timeout")
 

@@ -1,9 +1,9 @@
 """The GPU has corrected hardware errors (ECC, RAS) by itself.
 
 Why
-  A few corrected errors are ordinary in large memories and on fast links; results stay right. Look closer
-  if one GPU counts far more than its identical neighbours: such a part often fails later. Errors of the links between
-  GPUs are judged by the check xgmi-errors.
+  A few corrected errors are ordinary in large memories and on fast links; results stay right. Look closer if one GPU
+  counts far more than its identical neighbours: such a part often fails later. Errors on the links between GPUs are
+  judged by the check xgmi-errors.
 
 Fix
   Nothing to do for a few. Save the counters and compare them after the next long job.

@@ -2,8 +2,8 @@
 
 Why
   Corrected errors do not affect results. They are worth a note because a part that needs more and more corrections
-  often fails later. It is a warning where the same GPU also met an error that it could not correct. Errors of the
-  links between GPUs (block xgmi_wafl) are judged by the check xgmi-errors.
+  often fails later. It is a warning if the same GPU also had an error that it could not correct. Errors on the links
+  between GPUs (block xgmi_wafl) are judged by the check xgmi-errors.
 
 Fix
   Nothing to do for a few. Save the log and compare the counts after the next long job.

@@ -1,13 +1,13 @@
 """A queue (ring) of the GPU did not finish its work in time: a ring timeout.
 
 Why
-  The driver waits some seconds for each job on a ring (gfx, compute, sdma ...) and then resets the ring or the GPU.
-  A single timeout is usually the fault of the program (an endless kernel, a bad shader, a wrong
-  HSA_OVERRIDE_GFX_VERSION). It points at the machine when several programs hit it on one GPU again and again.
+  The driver waits some seconds for each job on a ring (gfx, compute, sdma ...) and then resets the ring or the GPU. A
+  single timeout is usually the program's fault (an endless kernel, a bad shader, a wrong HSA_OVERRIDE_GFX_VERSION). It
+  points at the machine when several programs hit it on one GPU again and again.
 
 Fix
-  Find out whether one program alone causes it. If several do, update driver and firmware, set clocks and power
-  to their defaults and check the power cables; then try the card in another slot or machine.
+  Find out whether only one program causes it. If several do, update driver and firmware, set clocks and power to their
+  defaults and check the power cables; then try the card in another slot or machine.
 
 References
   https://docs.kernel.org/gpu/amdgpu/debugging.html
@@ -87,7 +87,7 @@ def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> F
             explains=("gpu-reset-log", "vram-lost", "queue-eviction-failed"),
         )
     return warning(
-        f"A {words} occurred {when}: a job on this GPU hung, most often by a fault of its program.",
+        f"A {words} occurred {when}: a job on this GPU hung, usually because of a fault in its program.",
         evidence=evidence,
         fix=_LONG_JOB if rings and all(one.startswith("comp") for one in rings) else _ONE_PROGRAM,
         subject=device,

@@ -2,11 +2,11 @@
 
 Why
   Risers (USB-style mining risers most of all), cables and adapters weaken the signal or provide only one lane:
-  transfers are slow, fail their verification, or the link drops. Each part works alone in a proper slot.
+  transfers are slow or fail verification, or the link drops. Each part works alone in a proper slot.
 
 Fix
-  Put the card directly into a slot, or use a short shielded riser for the PCIe generation; as a test set a lower
-  PCIe generation in the firmware setup. lspci shows the width and speed of the link and its error counters.
+  Put the card directly into a slot, or use a short shielded riser for the PCIe generation. As a test, set a lower PCIe
+  generation in the firmware setup. lspci shows the width and speed of the link and its error counters.
 
 References
   Linux: Documentation/PCI/pcieaer-howto.rst

@@ -1,8 +1,8 @@
-"""ROCm packages do not install: AMD does not make this ROCm release for this release of the distribution.
+"""ROCm packages do not install: AMD does not build this ROCm release for this distribution release.
 
 Why
-  AMD builds the packages of each ROCm release for certain releases of distributions. On another one they need libraries
-  in versions that it does not have, or its installer refuses. ROCm in a wheel or a container does not depend on that.
+  AMD builds the packages of each ROCm release for certain distribution releases. On another one, they need libraries in
+  versions that it does not have, or its installer refuses. ROCm in a wheel or a container does not depend on that.
 
 Fix
   Install a ROCm release that lists this system, or use a container image or wheels.

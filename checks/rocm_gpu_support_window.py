@@ -1,8 +1,8 @@
 """The installed ROCm release does not list this GPU as supported.
 
 Why
-  AMD lists for each ROCm release the GPUs it is tested on. A GPU that is older than the list usually still works for
-  a while; one that is newer has no code in the libraries at all. Being off the list is not a fault by itself: many
+  For each ROCm release, AMD lists the GPUs that it was tested on. A GPU that is older than the list usually still works
+  for a while; one that is newer has no code in the libraries at all. Being off the list is not a fault by itself: many
   Radeon cards were never on it and train well.
 
 Fix

@@ -2,7 +2,7 @@
 
 Why
   rocBLAS is shipped with kernels for a list of targets. From ROCm 6.4 on it has none for gfx900 and gfx906 (Vega, MI50,
-  MI60, Radeon VII), though the runtime still finds these GPUs. The first product of matrices then ends the program.
+  MI60, Radeon VII), though the runtime still finds these GPUs. The first matrix product then ends the program.
 
 Fix
   Use ROCm 6.3, or rocBLAS built for the target.

@@ -2,7 +2,7 @@
 
 Why
   Build tools and some programs take ROCM_PATH, ROCM_HOME or HIP_PATH for the root of ROCm and do not look further.
-  After an upgrade the old folder is gone and the variable, set in a profile or an image, still names it: builds of
+  After an upgrade, the old folder is gone but the variable, set in a profile or an image, still names it. Builds of
   extensions fail with "hipcc not found", and programs miss their libraries.
 
 Fix

@@ -2,12 +2,12 @@
 
 Why
   With Secure Boot on, the kernel loads only modules that are signed with a key it trusts. A driver that was built on
-  this machine (DKMS) is signed with a key of its own, which has to be enrolled in the firmware once.
+  this machine (DKMS) is signed with its own key, which has to be enrolled in the firmware once.
 
 Fix
   Enrol the key: `sudo mokutil --import` with the key that DKMS uses (often /var/lib/dkms/mok.pub or
-  /var/lib/shim-signed/mok/MOK.der), reboot, and confirm in the blue screen before the system starts. Or switch Secure
-  Boot off in the firmware setup. Or use the driver of the distribution, which is signed.
+  /var/lib/shim-signed/mok/MOK.der), reboot, and confirm in the blue screen before the system starts. Or turn Secure
+  Boot off in the firmware setup. Or use the distribution's driver, which is signed.
 
 References
   https://docs.kernel.org/admin-guide/module-signing.html

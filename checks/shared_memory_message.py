@@ -5,8 +5,8 @@ Why
   64 MiB by default. When it is full, workers die with "Bus error", or segments cannot be created.
 
 Fix
-  Start the container with --shm-size=8g (or --ipc=host); in Kubernetes mount a memory-backed emptyDir at /dev/shm. On a
-  bare machine enlarge /dev/shm or remove what crashed jobs left there. Using fewer loader workers also helps.
+  Start the container with --shm-size=8g (or --ipc=host); in Kubernetes, mount a memory-backed emptyDir at /dev/shm. On
+  a bare machine, enlarge /dev/shm or remove what crashed jobs left there. Using fewer loader workers also helps.
 
 References
   https://docs.docker.com/reference/cli/docker/container/run/

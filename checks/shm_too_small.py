@@ -6,7 +6,7 @@ Why
   with "No space left on device" or "unhandled system error", often only at the first large batch.
 
 Fix
-  Start the container with `--shm-size=8g` or more, or with `--ipc=host`. In Kubernetes mount a memory-backed emptyDir
+  Start the container with `--shm-size=8g` or more, or with `--ipc=host`. In Kubernetes, mount a memory-backed emptyDir
   at /dev/shm. If a machine's own /dev/shm is full, remove what crashed jobs left there.
 
 References

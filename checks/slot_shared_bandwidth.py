@@ -1,9 +1,9 @@
 """Several GPUs share one PCIe link to the processor.
 
 Why
-  Behind a PCIe switch or on a card with two GPUs, copies to and from main memory share the one link upwards. A single
-  active GPU gets all of it; several share it. This matters for data loading, offload and checkpoints, and
-  for collectives of GPUs behind different switches; copies between GPUs behind one switch stay inside it.
+  Behind a PCIe switch or on a card with two GPUs, copies to and from main memory share the one upstream link. A single
+  active GPU gets all of it; several share it. This matters for data loading, offload and checkpoints, and for
+  collectives of GPUs behind different switches; copies between GPUs behind one switch stay inside it.
 
 Fix
   Nothing is broken. Prefer groups of GPUs behind one switch for tensor parallelism, and expect host copies of all GPUs

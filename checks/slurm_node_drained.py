@@ -7,8 +7,8 @@ Why
   check that failed. A drain that a person set for maintenance is not a fault.
 
 Fix
-  Log in to the named node, find and repair what the reason names, then return the node to service:
-  `scontrol update NodeName=NODE State=RESUME`. Without the repair Slurm drains it again.
+  Log in to the named node, find and repair what the reason names, then return the node to service: `scontrol update
+  NodeName=NODE State=RESUME`. Without the repair, Slurm drains it again.
 
 References
   https://slurm.schedmd.com/scontrol.html

@@ -7,8 +7,8 @@ Why
   memory; without it every such copy goes through main memory. GPUs that are joined by XGMI do not need it.
 
 Fix
-  Switch on "Above 4G decoding" and "Resizable BAR" in the firmware setup, with CSM (legacy boot) off. Old boards need
-  a firmware update; some boards, enclosures and virtual machines cannot do it.
+  Turn on "Above 4G decoding" and "Resizable BAR" in the firmware setup, with CSM (legacy boot) off. Old boards need a
+  firmware update; some boards, enclosures and virtual machines cannot do it.
 
 References
   Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_device.c, amdgpu_device_is_peer_accessible and amdgpu_device_resize_fb_bar

@@ -6,9 +6,9 @@ Why
   share of it is normal. Clocks that drop because of heat show only under sustained load.
 
 Fix
-  The message says what else was seen: another program on the GPU, a PCIe link below what both ends can do (seat
-  the card again, look at the riser and the slot), clocks held down by heat or the power supply, a lowered power cap, a
-  process on the wrong NUMA node. Measure again after the change.
+  The message says what else was seen: another program on the GPU, a PCIe link below what both ends support (reseat the
+  card, look at the riser and the slot), clocks held down by heat or the power supply, a lowered power cap, a process on
+  the wrong NUMA node. Measure again after the change.
 
 References
   rocdoctor smoke --figures; rocdoctor smoke --soak MINUTES

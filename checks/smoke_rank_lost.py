@@ -6,9 +6,9 @@ Why
 
 Fix
   The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and if it
-  shows none, for what ended the rank (a batch system, a service manager, a person). SIGBUS: enlarge /dev/shm. No
-  answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the message
-  shows what it printed.
+  shows none, for what ended the rank (a batch system, a service manager, a person). SIGBUS: enlarge /dev/shm. No answer
+  inside a collective: test the links (IOMMU, ACS, interface names). An error in the program itself: the message shows
+  what it printed.
 
 References
   rocdoctor smoke --list shows the modes; signal(7)

@@ -1,9 +1,9 @@
-"""The power management firmware (SMU) of the GPU does not answer the driver.
+"""The GPU's power management firmware (SMU) does not answer the driver.
 
 Why
-  The SMU sets clocks, reads sensors and carries out resets. When it stops answering, sensors fail, clocks stay
-  where they are, and the GPU often hangs soon after; a reset may not work either. After an unfinished resume of a
-  laptop's second GPU this is a known driver weakness and not a broken card.
+  The SMU sets clocks, reads sensors and carries out resets. When it stops answering, sensors fail, clocks stay where
+  they are, and the GPU often hangs soon after; a reset may not work either. After an unfinished resume of a laptop's
+  second GPU this is a known driver weakness, not a broken card.
 
 Fix
   Reboot, or power the machine off and on. If it returns under load, update driver, firmware and firmware setup

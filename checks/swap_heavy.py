@@ -5,7 +5,7 @@ Why
   kills a process. A full swap with memory to spare is healthy: the kernel has moved out what nobody used.
 
 Fix
-  End the processes that use the memory, use fewer data loader workers, or switch CPU offload off.
+  End the processes that use the memory, use fewer data loader workers, or turn CPU offload off.
 
 References
   https://docs.kernel.org/admin-guide/sysctl/vm.html

@@ -1,7 +1,7 @@
 """A library could not bind or start its threads on the CPUs that this process may use.
 
 Why
-  Batch systems, containers and taskset give a process a part of the CPUs. Libraries that count the CPUs of the whole
+  Batch systems, containers and taskset give a process only some of the CPUs. Libraries that count the CPUs of the whole
   machine then bind threads to CPUs that are not allowed, or start far more threads than the limits permit; loaders with
   more workers than CPUs become slow.
 

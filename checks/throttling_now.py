@@ -1,10 +1,10 @@
 """The busy GPU is being throttled right now, by heat or an external signal.
 
 Why
-  Drivers list the reasons for low clocks. Most are normal: an idle GPU, a power cap that is reached under full
-  load, clocks that an application asked for. Heat and an outside signal (power brake, PROCHOT) cost speed. Some
-  firmware always sets the hot-spot flag, also on a cool card, so on AMD GPUs the flag is treated as a reporting error
-  unless the card is busy and a sensor is within 5 °C of its limit.
+  Drivers list the reasons for low clocks. Most are normal: an idle GPU, a power cap that is reached under full load,
+  clocks that an application requested. Heat and an outside signal (power brake, PROCHOT) cost speed. Some firmware
+  always sets the hot-spot flag, also on a cool card, so on AMD GPUs the flag is treated as a reporting error unless the
+  card is busy and a sensor is within 5 °C of its limit.
 
 Fix
   Heat: restore the cooling. Power brake and PROCHOT: check the power supply, its cables, the voltage regulators and the

@@ -7,8 +7,8 @@ Why
   finding, unless several hang or the kernel log shows a stuck driver: on a busy machine tools are slow.
 
 Fix
-  Run the command by hand and read what it says. If it hangs, look at the kernel log for resets of the GPU before
-  anything else; only a reboot ends a process that hangs in the driver.
+  Run the command by hand and read what it says. If it hangs, look in the kernel log for GPU resets before anything
+  else; only a reboot ends a process that hangs in the driver.
 
 References
   `rocdoctor facts` shows what is known without the tool.

@@ -1,12 +1,12 @@
 """Compiling an extension failed because the CUDA or ROCm toolkit is missing or has a different version than torch's.
 
 Why
-  Wheels include the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
-  hipcc from a toolkit in CUDA_HOME or ROCM_HOME, which must be of the major version that torch was built with; that
-  torch itself runs proves nothing about it.
+  Wheels include only the runtime libraries. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
+  hipcc from a toolkit in CUDA_HOME or ROCM_HOME, which must have the major version that torch was built with. That
+  torch itself runs proves nothing about the toolkit.
 
 Fix
-  Install the toolkit of the version that torch names (without its driver) and point CUDA_HOME to it, or install a torch
+  Install the toolkit in the version that torch names (without its driver) and point CUDA_HOME to it. Or install a torch
   built for the toolkit that is there, or use a prebuilt wheel of the extension.
 
 References

@@ -1,13 +1,13 @@
 """torch reports that its build has no GPU support here, or that it finds no suitable driver.
 
 Why
-  The messages of torch do not say which of three things is wrong: the build is CPU-only ("Torch not compiled with CUDA
-  enabled"), it is a CUDA build on a machine with AMD GPUs ("Found no NVIDIA driver"), or the NVIDIA driver is older
-  than the CUDA release of the build ("driver version is insufficient"). The GPUs of the machine decide.
+  torch's messages do not say which of three things is wrong: the build is CPU-only ("Torch not compiled with CUDA
+  enabled"), it is a CUDA build on a machine with AMD GPUs ("Found no NVIDIA driver"), or the NVIDIA driver is too old
+  for the build's CUDA release ("driver version is insufficient"). The machine's GPUs show which it is.
 
 Fix
-  Install the build of the GPU's vendor from its own wheel index, in the same environment, together with torchvision and
-  torchaudio. If the driver is too old, update it or choose the wheel of an older CUDA release.
+  Install the build for the GPU's vendor from its own wheel index, in the same environment, together with torchvision
+  and torchaudio. If the driver is too old, update it or choose the wheel for an older CUDA release.
 
 References
   https://pytorch.org/get-started/locally/

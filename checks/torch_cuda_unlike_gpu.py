@@ -2,7 +2,7 @@
 
 Why
   CUDA 12 compiles nothing for Kepler, CUDA 13 nothing before Turing, and torch's builds for CUDA 12.8 and 12.9 have no
-  code for what is older than Volta. Such a torch sees the GPU, and the first kernel fails.
+  code for GPUs older than Volta. Such a torch sees the GPU, but the first kernel fails.
 
 Fix
   Install torch built for an older CUDA release.

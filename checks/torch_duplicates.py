@@ -1,8 +1,8 @@
 """A package that training imports is installed more than once, or a local file hides it.
 
 Why
-  Python takes the first one on its path. A torch in `~/.local` hides the one of the environment that was just
-  installed; a folder `torch` next to the script hides both; of two packages that contain the same module (triton,
+  Python takes the first one on its path. A torch in `~/.local` hides the one that was just installed in the
+  environment; a folder `torch` next to the script hides both; of two packages that contain the same module (triton,
   pytorch-triton-rocm) the last one installed overwrote files of the other.
 
 Fix

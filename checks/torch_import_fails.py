@@ -6,8 +6,8 @@ Why
   a newer C or C++ library than the system has (GLIBC_2.28, GLIBCXX_3.4.30 "not found").
 
 Fix
-  Try without LD_LIBRARY_PATH first. Then reinstall torch in a fresh environment; on an old distribution use a
-  container. Never replace the C library of a system by hand.
+  Try without LD_LIBRARY_PATH first. Then reinstall torch in a fresh environment; on an old distribution, use a
+  container. Never replace a system's C library by hand.
 
 References
   https://man7.org/linux/man-pages/man8/ld.so.8.html

@@ -2,8 +2,8 @@
 
 Why
   A training job needs torch in the interpreter that runs it. Often it is installed in another environment: the one that
-  rocdoctor found (the active virtual or conda environment, else `~/torch-venv`, which `rocdoctor setup` makes, else
-  `python3` on PATH) is then not the one of the job.
+  rocdoctor found (the active virtual or conda environment, else `~/torch-venv`, which `rocdoctor setup` creates, else
+  `python3` on PATH) is then not the job's.
 
 Fix
   Activate the job's environment, or name its interpreter: `rocdoctor --python PATH`. To install torch, use the command

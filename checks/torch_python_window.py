@@ -1,8 +1,8 @@
 """This Python version is not among those that the installed torch release was published for.
 
 Why
-  A torch wheel is built for one Python version. With an interpreter that is older or newer than the release knows, pip
-  takes another release, an old build or none at all, and sometimes silently a CPU-only one.
+  A torch wheel is built for one Python version. With an interpreter that is too old or too new for the release, pip
+  installs another release, an old build or none at all, and sometimes silently a CPU-only one.
 
 Fix
   Make an environment with a Python version that the release lists, and install torch there.

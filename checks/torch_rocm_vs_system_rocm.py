@@ -1,13 +1,13 @@
 """torch was built for a different major release of ROCm than the one that is installed here.
 
 Why
-  The wheels of pytorch.org include their own ROCm libraries and need only the kernel driver: for them any release of
-  the system's ROCm will do. A torch that takes its libraries from the system (a distribution's or a self-built one)
-  loads whatever is in /opt/rocm, and another major release has other library versions: it fails to import, or
+  The pytorch.org wheels include their own ROCm libraries and need only the kernel driver, so any release of the
+  system's ROCm works with them. A torch that takes its libraries from the system (a distribution's or a self-built one)
+  loads whatever is in /opt/rocm, but another major release has different library versions. So it fails to import, or
   crashes.
 
 Fix
-  Install the ROCm release that torch names (`torch.version.hip`), or a torch that is built for the installed one.
+  Install the ROCm release that torch names (`torch.version.hip`), or a torch built for the installed one.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html

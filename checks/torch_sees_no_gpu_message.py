@@ -1,9 +1,9 @@
 """torch.cuda.is_available() is False after torch was installed from an index that gives another build.
 
 Why
-  pip picks the highest version of all indexes it is given: with --extra-index-url the CPU or CUDA build of PyPI can
-  win over the ROCm build, and without an index pip installs PyPI's CUDA build. Where the named index has no wheel for
-  the Python version, pip silently falls back to PyPI too.
+  pip picks the highest version of all indexes that it is given. With --extra-index-url PyPI's CPU or CUDA build can win
+  over the ROCm build, and without an index pip installs PyPI's CUDA build. If the named index has no wheel for the
+  Python version, pip also silently falls back to PyPI.
 
 Fix
   Look at torch.version.hip and torch.version.cuda. Uninstall torch and install it with --index-url (not

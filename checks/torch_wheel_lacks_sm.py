@@ -6,8 +6,8 @@ Why
   neither reaches, the first kernel fails with "no kernel image is available for execution on the device".
 
 Fix
-  For a GPU newer than the build use a newer CUDA flavour (Blackwell needs cu128 or newer); for an old GPU use the
-  last release that still had it.
+  For a GPU newer than the build, use a newer CUDA flavour (Blackwell needs cu128 or newer). For an old GPU, use the
+  last release that still supported it.
 
 References
   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility

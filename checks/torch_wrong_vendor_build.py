@@ -1,11 +1,11 @@
 """torch is built for GPUs of a different vendor than those in this machine.
 
 Why
-  A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD GPUs only. `pip install torch` gets the CUDA build from
-  PyPI on every Linux machine. With the other vendor's GPU it finds no driver and no device; no driver update helps.
+  A CUDA build runs only on NVIDIA GPUs, a ROCm build only on AMD GPUs. `pip install torch` gets the CUDA build from
+  PyPI on every Linux machine. With the other vendor's GPU it finds no driver and no device, and no driver update helps.
 
 Fix
-  Uninstall torch and its companion packages and install the build of this machine's GPUs, or the CPU build if the GPU
+  Uninstall torch and its companion packages and install the build for this machine's GPUs, or the CPU build if the GPU
   is not supported.
 
 References
@@ -35,7 +35,7 @@ from rocdoctor.model.facts import Gpu, Machine
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 
 
-_MEANT = Fix("Leave it, unless the integrated GPU is to be used; then install the build for it", safety="manual")
+_MEANT = Fix("Leave it, unless you want to use the integrated GPU; then install the build for it", safety="manual")
 
 
 @check(needs_torch(machine_with_gpus), cause="wrong-backend-build")

@@ -1,9 +1,9 @@
 """Training all weights of the model with Adam needs more memory than the GPUs have, whatever the batch.
 
 Why
-  Beside each weight stand its gradient and the two values of Adam: 16 bytes a parameter in float32 or mixed precision,
-  8 if all of it is in a 16 bit format. The optimizer makes its values at its first step, so training may begin and end
-  there. With DDP each GPU holds all of it; only sharding (FSDP, ZeRO) divides it.
+  Each weight also needs its gradient and Adam's two values: 16 bytes per parameter in float32 or mixed precision, or 8
+  if all of it is in a 16-bit format. The optimizer creates its values at its first step, so training may start and then
+  fail there. With DDP each GPU holds all of it; only sharding (FSDP, ZeRO) splits it.
 
 Fix
   Shard over more GPUs, offload the optimizer, train an adapter (LoRA), or use an optimizer with smaller states.

@@ -1,9 +1,9 @@
-"""Transparent huge pages are switched off.
+"""Transparent huge pages are turned off.
 
 Why
   With huge pages the kernel maps pinned buffers and large arrays in pieces of 2 MiB instead of 4 KiB. With `never`,
-  programs cannot even ask for them; copies between main memory and GPUs and data loading may be a little slower. Some
-  databases ask for this setting, so it may be on purpose.
+  programs cannot even request them; copies between main memory and GPUs and data loading may be a little slower. Some
+  databases require this setting, so it may be on purpose.
 
 Fix
   `madvise` lets programs choose; `always` is what many training guides use.

@@ -5,7 +5,7 @@ Why
   reach across. Both drivers can be installed side by side; that is healthy.
 
 Fix
-  Keep one virtual environment for each vendor, each with the torch build of its index.
+  Keep one virtual environment for each vendor, each with the torch build from its index.
 
 References
   https://pytorch.org/get-started/locally/

@@ -6,7 +6,7 @@ Why
   not broken.
 
 Fix
-  Nothing to do here. For Intel GPUs torch has the `xpu` device, with builds of its own.
+  There is nothing to do here. For Intel GPUs, torch has the `xpu` device, with its own builds.
 
 References
   https://pytorch.org/docs/stable/notes/get_start_xpu.html

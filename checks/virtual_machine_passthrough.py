@@ -6,8 +6,7 @@ Why
   hardware faults show in the host's log, not here. Nothing is wrong with that.
 
 Fix
-  Compare bandwidth by measuring it. For missing atomics, peer access or resets look at the hypervisor's
-  configuration.
+  Compare bandwidth by measuring it. For missing atomics, peer access or resets, look at the hypervisor's configuration.
 
 References
   https://docs.kernel.org/driver-api/vfio.html

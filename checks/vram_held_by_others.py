@@ -1,9 +1,9 @@
 """More than half of the GPU's memory is in use although the GPU is idle.
 
 Why
-  Memory that an idle GPU holds belongs to another job, to a server that keeps its model loaded, or to a process
-  that was left over from a crashed run (it may belong to another container or user and not be listed). A new job
-  then ends with "out of memory" although the card is big enough. A few hundred MB of a desktop session are healthy.
+  Memory that an idle GPU holds belongs to another job, to a server that keeps its model loaded, or to a process left
+  over from a crashed run (it may belong to another container or user and not be listed). A new job then ends with "out
+  of memory" although the card is big enough. A few hundred MB of a desktop session are healthy.
 
 Fix
   Find the process that uses it, and end it if it is yours: `sudo fuser -v /dev/kfd /dev/dri/renderD*` or `sudo fuser -v

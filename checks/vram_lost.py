@@ -1,4 +1,4 @@
-"""A reset wiped the memory of the GPUs.
+"""A reset wiped the GPUs' memory.
 
 Why
   After a full reset (mode 1, BACO) the content of video memory is gone. Jobs that had data there cannot continue,

@@ -3,8 +3,8 @@
 Why
   radeon is the older display driver of AMD cards and has no compute part; nouveau is the open display driver of NVIDIA
 
-   cards, which does not support CUDA; vfio-pci and its like keep the card for a virtual machine. Each is fine for its
-  purpose, and torch on this system sees no GPU.
+  cards, which does not support CUDA; vfio-pci and similar drivers keep the card for a virtual machine. Each is fine for
+  its purpose, but torch on this system sees no GPU.
 
 Fix
   radeon: boot with `radeon.cik_support=0 amdgpu.cik_support=1` (si_support for the first GCN generation, which has no

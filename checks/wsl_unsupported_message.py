@@ -6,8 +6,8 @@ Why
   and amd-smi do not work at all.
 
 Fix
-  Use the pairing of the ROCm on WSL guide (for example Ubuntu 22.04 or 24.04 with the ROCm release it names), install
-  with amdgpu-install --usecase=wsl,rocm --no-dkms, and update the Windows driver to the one named; or run native Linux.
+  Use the pairing in the ROCm on WSL guide (for example Ubuntu 22.04 or 24.04 with the ROCm release it names), install
+  with amdgpu-install --usecase=wsl,rocm --no-dkms, and update the Windows driver to the one named. Or run native Linux.
 
 References
   https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/docs/install/installrad/wsl/install-radeon.html

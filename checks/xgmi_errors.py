@@ -7,8 +7,8 @@ Why
   bad one.
 
 Fix
-  Compare the counters of all GPUs of the hive, power cycle the machine, and have module and baseboard checked if
-  the errors return.
+  Compare the counters of all GPUs in the hive, power cycle the machine, and have module and baseboard checked if the
+  errors return.
 
 References
   https://docs.kernel.org/gpu/amdgpu/xgmi.html

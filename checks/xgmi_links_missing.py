@@ -1,14 +1,14 @@
 """Some GPUs lack XGMI links that identical GPUs in this machine have.
 
 Why
-  GPUs of one hive reach each other over XGMI, many times faster than over PCIe. If one pair has no XGMI link, rings
-  and all-to-all traffic of RCCL go around it or over PCIe and every collective of the job slows down. Usual reasons: a
+  GPUs of one hive reach each other over XGMI, many times faster than over PCIe. If one pair has no XGMI link, RCCL's
+  rings and all-to-all traffic go around it or over PCIe and every collective of the job slows down. Usual reasons: a
   bridge that is not seated, a GPU or link that failed to train, a GPU that was reset on its own. Two hives of four are
   a design, not a fault, and so are modules of two dies, whose links are unequal.
 
 Fix
-  Power the machine off and on once (a reboot is not enough) and look again. On cards check the bridge; with modules
-  the vendor has to check. Until then keep the affected GPUs out of jobs.
+  Power the machine off and on once (a reboot is not enough) and look again. With cards, check the bridge; with modules,
+  the vendor has to check. Until then, keep the affected GPUs out of jobs.
 
 References
   Linux: drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c; drivers/gpu/drm/amd/amdkfd/kfd_crat.c (kfd_fill_gpu_xgmi_link_to_gpu)

@@ -50,7 +50,7 @@ def topic_of(machine: Machine, gap: Unknown) -> Topic | None:
 
 
 # What tells more of a cause than the general questions do: command, why.
-_LIST = NextStep("python -m pip list", "Lists the version of every package of this interpreter")
+_LIST = NextStep("python -m pip list", "Lists the version of every package that this interpreter has")
 _NETWORK = NextStep(
     "ip -br addr; getent hosts $(hostname)",
     "Shows the network interfaces, and what this machine's own name resolves to",
@@ -131,7 +131,7 @@ def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") 
     steps: list[NextStep] = [*_of_messages(machine), *_OF_CAUSE.get(cause, ())]
     devices = cause not in _ABOVE_THE_DRIVER
     if not vendors and devices:
-        why = "The text names no GPU: this shows which ones the machine has and which driver holds them"
+        why = "The text names no GPU: this shows which ones the machine has and which driver each is bound to"
         steps.append(NextStep("lspci -nnk -d ::0300; lspci -nnk -d ::0302; lspci -nnk -d ::0380", why))
     if amd and vendors and devices and "rocminfo" not in programs:
         steps.append(NextStep("rocminfo", "Shows which GPUs the compute driver offers, and their gfx targets"))

@@ -41,16 +41,16 @@ _FLEET: Mapping[str, _Page] = {
     ),
     classes.SLOW: (
         "In three measurements, a GPU was slower than the others in its node, or a node slower than its peers.",
-        "Each GPU is compared with the median of its node and each node with its group, within the same firmware, "
-        "driver, partition mode and power cap. The figure follows the name. Class slow: proposed for a test, never "
-        "for a drain.",
+        "Each GPU is compared with the median of its node, and each node with its group: nodes with the same "
+        "firmware, driver, partition mode and power cap. The name is followed by the figure. This class (slow) is "
+        "proposed for testing, never for draining.",
         "Take the node out of service and run rocdoctor record --with-figures with nothing else running. Check heat "
         "and power limits first.",
     ),
     classes.NET_SLOW: (
         "A node was slow or unreachable for all its partners in two consecutive runs of fleet net.",
-        "Its partners were fast with others, so the fault lies between the node and its switch. Proposed for a "
-        "test, never for a drain.",
+        "Its partners were fast with others, so the fault lies between the node and its switch. The node is "
+        "proposed for testing, never for draining.",
         "Check its interface for errors (ethtool -S, ip -s link), then replace the cable.",
     ),
     classes.SPELLS: (

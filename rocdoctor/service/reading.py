@@ -91,7 +91,7 @@ def _words(part: dict[str, object]) -> str:
 def listing(parts: list[dict[str, object]]) -> str:
     """The parts for people; of a long text the first ones."""
     if not parts:
-        return "\nNothing in this text was recognised as evidence of a machine.\n"
+        return "\nNothing in this text was recognised as evidence about a machine.\n"
     rows = []
     for part in parts[:40]:
         first, last = part["first_line"], part["last_line"]

@@ -227,13 +227,13 @@ def _said(one: SupportGap, rocm: str, card: str) -> str:
     of = f"AMD's list for ROCm {rocm}"
     want = _either(one.want)
     if one.what == "card":
-        return f"{of} does not have {one.have}" + (f"; with this target it has {want}." if want else ".")
+        return f"{of} does not name {one.have}" + (f"; with this target, it names {want}." if want else ".")
     if one.what == "distribution":
         where = _either([system_name(name) for name in one.want]) or "other systems"
-        return f"{of} has {card} on {where}, not on {system_name(one.have)}."
+        return f"{of} names {card} on {where}, but not on {system_name(one.have)}."
     if one.what == "release":
         name, _, version = one.have.partition(" ")
-        return f"{of} has {card} on {system_name(name)} {want}, not on {version}."
+        return f"{of} names {card} on {system_name(name)} {want}, but not on {version}."
     if one.what == "kernel" and one.refused:
         return f"AMD requires {want} for this GPU; {one.have} is running."
     if one.what == "kernel":

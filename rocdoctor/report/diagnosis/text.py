@@ -132,13 +132,14 @@ def left_open(diagnosis: Diagnosis) -> str:
 
 
 def outcome_words(one: StepOutcome) -> str:
-    """What a command may show and what that means."""
-    return f"{one_line(one.shows)}: {cause_title(one.cause) if one.cause else 'none of these'}"
+    """What a command may show and what that means: the words of the row where it has some, else the cause."""
+    shown, _, meaning = one_line(one.shows).partition(", so ")
+    return f"if {shown}: {meaning or (cause_title(one.cause) if one.cause else 'none of these causes')}"
 
 
 def _nothing_in_text(diagnosis: Diagnosis) -> str:
     if diagnosis.count("unknown") > diagnosis.count("pass"):
-        return "Nothing in this text points to a fault of the machine, but it shows little of the machine (see below)."
+        return "Nothing in this text points to a fault of the machine, but it says little about it (see below)."
     return "Nothing in this text points to a fault of the machine."
 
 

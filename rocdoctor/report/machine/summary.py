@@ -72,7 +72,9 @@ def machine_lines(machine: Machine) -> list[str]:
         lines += _line("GPU", ["none" + ("" if machine.gpus_complete else " in this evidence")])
     pairs = len(machine.gpus) * (len(machine.gpus) - 1) // 2
     kinds = Counter(link.type for link in machine.links)
-    lines += _line("links", [f"{_pairs(count, pairs)} by {_LINKS.get(kind, kind)}" for kind, count in kinds.items()])
+    lines += _line(
+        "links", [f"{_pairs(count, pairs)} connected by {_LINKS.get(kind, kind)}" for kind, count in kinds.items()]
+    )
     cpus = machine.cpus
     cpu = [value_or(cpus.model, ""), value_or(cpus.arch, "")]
     threads = value_or(cpus.threads, None)

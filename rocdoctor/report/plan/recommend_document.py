@@ -101,7 +101,7 @@ def headline(answer: Recommendation) -> str:
     if answer.plan is not None:
         return headline_of(answer.plan)
     if answer.refused:
-        return f"No plan for these files: {answer.refused}."
+        return f"These files cannot express this plan: {answer.refused}."
     first = next((one.text for one in answer.needed[1:]), "")
     what = f"{_what(answer.workload)} on {one_line(answer.fleet.name)}"
     said = f"Nothing fits: {what}."

@@ -89,7 +89,7 @@ def _whole(plan: SetupPlan, sudo: bool) -> Iterator[Block]:
         before = step.state
     if plan.steps:
         yield GAP
-        yield Para(f"Facts as read on {install.tables_day()}; what could not be settled then:", "", "  ")
+        yield Para(f"The facts are from {install.tables_day()}. What was not clear then:", "", "  ")
         yield from (Para(one, "  ", "    ") for one in install.not_settled())
 
 
@@ -113,10 +113,10 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         yield Para(f"Not needed for the goal: {named}.", "", "  ")
     if plan.steps:
         yield Para(
-            "Reason, commands, risk and undo of a step: rocdoctor setup --step N; of all steps: --verbose", "", "  "
+            "For a step's reason, commands, risk and undo: rocdoctor setup --step N; for all steps: --verbose", "", "  "
         )
         newest = install.streams()[0].rocm
-        yield Para(f"Facts as read on {install.tables_day()}: ROCm {newest} was the newest.", "", "  ")
+        yield Para(f"The facts are from {install.tables_day()}, when ROCm {newest} was the newest.", "", "  ")
 
 
 def _against(step: Step) -> list[str]:

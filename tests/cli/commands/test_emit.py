@@ -73,7 +73,7 @@ def test_a_target_that_can_express_no_plan_says_why(capsys: pytest.CaptureFixtur
     assert run(["emit", "compose", "--gpus", "8xMI300X", "--nodes", "2", *_MODEL]) == 1
     said = capsys.readouterr()
     assert not said.out
-    assert said.err.startswith("No plan for these files: docker compose starts containers on one machine")
+    assert said.err.startswith("These files cannot express this plan: docker compose starts containers on one machine")
 
 
 def test_targets_that_no_framework_serves_together(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,9 +34,9 @@ def test_an_unnamed_release_gets_only_its_own_archive() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("rx9070xt-rhel10", "has this card on RHEL 10.2 or 9.8, not on 10.0."),
-        ("xtx-debian13-fresh", "has this card on Ubuntu or RHEL, not on Debian."),
-        ("mi210-8-debian13", "has this card on Ubuntu, RHEL or SLES, not on Debian."),
+        ("rx9070xt-rhel10", "names this card on RHEL 10.2 or 9.8, but not on 10.0."),
+        ("xtx-debian13-fresh", "names this card on Ubuntu or RHEL, but not on Debian."),
+        ("mi210-8-debian13", "names this card on Ubuntu, RHEL or SLES, but not on Debian."),
     ],
 )
 def test_a_system_that_amd_does_not_list_for_the_card_is_said_in_the_short_plan_too(name: str, said: str) -> None:
@@ -48,7 +48,7 @@ def test_a_listed_system_and_one_of_somebody_else_get_no_such_note() -> None:
         assert "AMD's list" not in _notes(name), name
     assert "AMD's list" not in _notes("xtx-mint22"), "it is said to be judged as Ubuntu"
     said = _notes("rx9070xt-leap156")
-    assert "judged as sles 15" in said and "has this card on Ubuntu or RHEL, not on opensuse-leap." in said
+    assert "judged as sles 15" in said and "names this card on Ubuntu or RHEL, but not on opensuse-leap." in said
 
 
 def test_a_release_that_nvidia_has_packages_for_is_not_said_to_have_only_its_own() -> None:

@@ -290,7 +290,7 @@ def test_a_comment_behind_a_command_is_not_broken() -> None:
 def test_every_plan_says_of_which_day_its_facts_are_and_what_is_open() -> None:
     """A plan is kept, and read again when a newer release is out."""
     short = render(document(PLANS["full"]), 100)
-    assert f"Facts as read on {install.tables_day()}: ROCm {install.streams()[0].rocm} was the newest." in short
+    assert f"The facts are from {install.tables_day()}, when ROCm {install.streams()[0].rocm} was the newest." in short
     whole = " ".join(render(document(PLANS["full"], verbose=True), 100).split())
     assert install.not_settled() and all(one in whole for one in install.not_settled())
-    assert "Facts as read" not in render(document(PLANS["empty"]), 100)
+    assert "The facts are from" not in render(document(PLANS["empty"]), 100)

@@ -247,7 +247,7 @@ def test_dies_and_partitions_are_not_taken_for_cards() -> None:
 def test_links_are_counted_by_kind() -> None:
     links = (GpuLink(0, 1, "xgmi"), GpuLink(0, 2, "pcie"), GpuLink(1, 2, "pcie"))
     lines = machine_lines(machine(amd_gpu(0), amd_gpu(1), amd_gpu(2), links=links))
-    assert lines[1] == "links     1 of 3 pairs by XGMI, 2 of 3 pairs by PCIe"
+    assert lines[1] == "links     1 of 3 pairs connected by XGMI, 2 of 3 pairs connected by PCIe"
 
 
 def test_of_a_pasted_text_the_cause_stands_first_and_the_first_step_is_short() -> None:

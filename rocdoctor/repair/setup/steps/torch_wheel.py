@@ -292,7 +292,7 @@ def _listed(situation: Situation, want: RequiredTorch) -> str:
     answer = lists_judgement(situation)
     if answer is not None and not answer.of("card", "distribution", "release", "kernel"):
         driver = driver_said(situation)
-        told = f"AMD's list for ROCm {answer.rocm}, read {answer.read}, has this card on this system"
+        told = f"AMD's list for ROCm {answer.rocm}, read {answer.read}, names this card on this system"
         return f"{told}, with another driver. {driver}" if driver else f"Supported: {told}."
     said = support_said(situation, "card", "distribution", "release", "kernel")
     return f"AMD's lists have {_for(want)}, but not this combination. {said}" if said else f"AMD lists {_for(want)}."

@@ -45,7 +45,7 @@ def refuses(work: Work) -> str | None:
     if work.framework not in FRAMEWORKS:
         return f"the configuration follows {work.framework}; this file of axolotl can express ddp; nearest: trl"
     if work.method == "full":
-        return "axolotl keeps whole weights in 16 bits where products are; nearest: --method lora, or trl"
+        return "axolotl keeps the weights in 16 bits if matrix products are in 16 bits; nearest: --method lora, or trl"
     if work.precision == "fp32":
         return "adapters on frozen weights in fp32 were not proven with axolotl; nearest: bf16"
     if work.model.experts:

@@ -88,7 +88,7 @@ def choose(machine: Machine) -> ChosenGpus:
 def _unusable(machine: Machine, gpu: Gpu) -> str | None:
     """Why no program of this user trains on a GPU; None when nothing speaks against it."""
     if gpu.vendor not in ("amd", "nvidia"):
-        return "plans are made for AMD and NVIDIA GPUs"
+        return "plans support only AMD and NVIDIA GPUs"
     if is_reserved(gpu):
         return f"it is reserved for a virtual machine ({value_or(gpu.driver, '')})"
     if is_driven(gpu) is False:

@@ -40,7 +40,7 @@ _MEAN = Tolerance(
     unit="of the largest expected value, times the number of ranks plus one",
 )
 _ELEMENTS = (
-    "whole numbers that encode their rank and their place, without repeating: a lost, doubled or moved element shows. "
+    "whole numbers. Each encodes its rank and position and occurs once, so a lost, doubled or moved element shows. "
     "Every sum of them is exact in the type that is used"
 )
 MOVED = Proof("every element that each rank gets from the exchange", _ELEMENTS, (EXACT,))

@@ -60,8 +60,8 @@ FP32 = {
     "input": Tolerance(0.0, "the rows of data that a rank gets", "they are handed out, not computed"),
     "before": Tolerance(
         5e-7,
-        "parameters before a step (before the first one they must be equal)",
-        "they carry the rounding of the step before: 6e-8 was seen",
+        "parameters before a step (before the first step, no difference at all)",
+        "they carry the rounding of the previous step: 6e-8 was seen",
         scaled=True,
     ),
     "local": Tolerance(
@@ -73,19 +73,19 @@ FP32 = {
     "value": Tolerance(
         2e-5,
         "what ranks get from each other",
-        "it was computed in fp32 before it travelled: the same as what a rank computes by itself",
+        "it was computed in fp32 before it was sent, so the same holds as for what a rank computes by itself",
         scaled=True,
     ),
     "loss": Tolerance(
         5e-6,
         "the loss",
-        "one mean over all tokens, added in a different order from one process: 1e-7 was seen",
+        "one mean over all tokens, added in a different order than in one process: 1e-7 was seen",
         scaled=True,
     ),
     "grad": Tolerance(
         2e-5,
         "gradients after the exchange",
-        f"ranks add in a different order than one process: 6e-7 was seen, and {_FLIPPED}",
+        f"ranks add in a different order than one process does: 6e-7 was seen, and {_FLIPPED}",
         scaled=True,
     ),
     "param": Tolerance(

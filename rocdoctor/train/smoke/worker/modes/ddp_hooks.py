@@ -42,9 +42,9 @@ _ROUNDED_PARAMETERS = {
     "fp16": Tolerance(1e-5, "parameters before and after a step", _STEPPED),
     "bf16": Tolerance(8e-5, "parameters before and after a step", _STEPPED),
 }
-_NORMED = "GPUs' convolutions round more than a plain sum, and normalising takes differences; not measured so far"
+_NORMED = "GPUs' convolutions round more than a plain sum, and normalising subtracts nearby values; not measured so far"
 _OUTPUT = FP32["value"].times(1, "output and running mean", _NORMED)
-_NORMED_GRADIENTS = FP32["value"].times(2, "gradients", "twice what is allowed of values: " + _NORMED)
+_NORMED_GRADIENTS = FP32["value"].times(2, "gradients", "twice what is allowed for values: " + _NORMED)
 
 
 def fp16_hook(context: Context) -> None:
