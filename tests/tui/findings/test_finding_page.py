@@ -200,7 +200,7 @@ def test_what_follows_from_a_cause_says_so() -> None:
     diagnosis = diagnosis_of(verdicts)
     row = sections(diagnosis)[0].rows[1]
     text = page(row, diagnosis, None, 80).plain
-    assert "follows from: The installed build is for another kind of machine; fix that first" in text
+    assert "follows from: The installed build is for a different kind of machine; fix that first" in text
 
 
 def test_many_values_on_many_subjects_are_counted_and_copied_whole() -> None:

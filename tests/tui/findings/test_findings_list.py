@@ -54,7 +54,7 @@ def test_causes_come_in_their_order_with_what_follows_below_and_notes_last() -> 
     wheel = "wrong-backend-build"
     assert _shape(_sick()) == [
         (
-            "do first: The installed build is for another kind of machine",
+            "do first: The installed build is for a different kind of machine",
             [("wheel", ""), ("also-wheel", ""), ("arch", wheel), ("no-gpu", wheel), ("hang", wheel)],
         ),
         ("cause 2: Shared memory is too small", [("shm", "")]),

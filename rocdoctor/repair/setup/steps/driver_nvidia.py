@@ -201,7 +201,7 @@ def _guest_driver(gpus: Sequence[Gpu], message: str, evidence: tuple[Evidence, .
             *_without_cuda(shares),
             "Ask the hypervisor's or cloud's operator for the guest driver (GRID) of the host's vGPU release.",
             "It needs a licence too: put the client configuration token into /etc/nvidia/ClientConfigToken.",
-            "Its release decides which builds of torch run: the one of this plan runs with every driver of CUDA 12.",
+            "Its release decides which builds of torch run: the one in this plan runs with every driver of CUDA 12.",
             f"NVIDIA's page: {_VGPU_PAGE}",
         ),
     )
