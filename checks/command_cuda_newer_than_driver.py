@@ -1,7 +1,7 @@
 """A command installs or starts a CUDA release for which the NVIDIA driver is too old.
 
 Why
-  Each release of the CUDA runtime needs a driver of a minimum version. The name of a package (cudatoolkit=10.2), of an
+  Each release of the CUDA runtime needs a minimum driver version. The name of a package (cudatoolkit=10.2), of an
   index (cu124) or of an image (cuda:12.4) says which release it is; a release of torch has one by default. With an
   older driver torch sees no GPU; only data centre GPUs can have forward compatibility packages instead.
 

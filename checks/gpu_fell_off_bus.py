@@ -38,7 +38,7 @@ from rocdoctor.model.facts import Gpu, LogEvent, Machine
 
 _KINDS = ("gpu-lost", "nvidia-fallen-off-bus", "pci-device-inaccessible")
 _WORDS = {
-    "gpu-lost": "the driver lost it from the bus",
+    "gpu-lost": "the driver has lost it",
     "nvidia-fallen-off-bus": "the driver says that it has fallen off the bus",
     "pci-device-inaccessible": "the device is inaccessible",
     "pcie-slot-link-down": "the link of its slot went down",

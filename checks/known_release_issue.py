@@ -82,7 +82,7 @@ def _worked_around(machine: Machine, issue: KnownIssue) -> bool:
 
 def _finding(issue: KnownIssue, evidence: list[Evidence]) -> Finding:
     message = f"Known issue ({issue.status}, seen {issue.seen}), {issue.workload}: {issue.symptom}"
-    words = issue.workaround or "If your job is affected, check newer release notes for a fix, and move to that release"
+    words = issue.workaround or "If your job is affected, look for a fix in newer release notes, and use that release"
     fix = Fix(words, safety="manual")
     names = tuple(known.what for one in issue.sources if (known := source("compat", one)) is not None)
     return info(message, evidence=evidence, fix=fix, references=names, confidence="possible")

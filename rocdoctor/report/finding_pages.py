@@ -60,7 +60,8 @@ _FLEET: Mapping[str, _Page] = {
     ),
     classes.SILENT: (
         "There is no usable record of a node: none came, it was damaged or too old, or its clock is wrong.",
-        "Not known is neither good nor bad: it never drains a node or returns one to service. The finding says why.",
+        "An unknown state is neither good nor bad: it never leads to draining a node or returning one to service. The "
+        "finding says why the record is missing.",
         "Check that the node is up and that rocdoctor record runs there. For a wrong clock, see chronyc tracking. If "
         "the node is gone permanently, run rocdoctor fleet forget STORE NODE.",
     ),

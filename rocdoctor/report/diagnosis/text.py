@@ -68,8 +68,12 @@ def _finding(found: Finding, name: str, subjects: list[Subject]) -> Iterator[Blo
         yield Para(f"... and {len(found.evidence) - _MAX_EVIDENCE} more", "    ", item=True)
     if found.confidence == "possible" and found.severity != "info":
         spoken = any(one.voice != "program" for one in found.evidence)
-        why = "the writer's words, not a program's output" if spoken else "this evidence, which fits other causes too"
-        yield Para(f"only possible: it rests on {why}", "  ")
+        why = (
+            "this rests on the writer's words, not a program's output"
+            if spoken
+            else "the evidence fits other causes too"
+        )
+        yield Para(f"only possible: {why}", "  ")
     if found.fix is not None:
         yield from _fix(found.fix, name)
     yield Para(("more: ", Code(f"rocdoctor explain {name}")), "  ", folded=False)

@@ -27,7 +27,7 @@ def steps(situation: Situation) -> Sequence[Step]:
 
 
 def _memlock(situation: Situation) -> Step | None:
-    check, title = "memlock-low", "Locked memory without limit (RDMA)"
+    check, title = "memlock-low", "No limit on locked memory (RDMA)"
     found, fact = situation.finding(check), situation.machine.user.memlock_bytes
     if found is None:
         if not situation.passed(check) or not isinstance(fact, Known):

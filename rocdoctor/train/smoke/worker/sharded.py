@@ -32,8 +32,8 @@ _STEPPED = SHORT.times(
     "and 1/20 of 1 or less, which is the largest parameter of a rank that holds parts of norms alone",
 )
 SHARDED = Proof(
-    f"{TRAINED.computed}: its own shard, the parameters that it gathered for forward and backward, its shard of the "
-    "mean gradient",
+    f"{TRAINED.computed}. Of its parameters and gradients: its own shard, the parameters that it gathered for forward "
+    "and backward, and its shard of the mean gradient",
     PLAIN,
     (EXACT, *usual("before", "value", "local", "loss", "grad", "param")),
 )

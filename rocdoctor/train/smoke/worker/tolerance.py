@@ -73,7 +73,7 @@ FP32 = {
     "value": Tolerance(
         2e-5,
         "what ranks get from each other",
-        "it was computed in fp32 before it was sent, so the same holds as for what a rank computes by itself",
+        "it was computed in fp32 before it was sent, so the limit is that of what a rank computes by itself",
         scaled=True,
     ),
     "loss": Tolerance(
@@ -108,8 +108,8 @@ PLAIN = (
 )
 # The two (or more) steps of SGD that most modes train.
 TRAINED = Proof(
-    "training steps of a small transformer: its parameters, what each rank computes by itself, the loss, every gradient"
-    " after the exchange, and every parameter after the step, on every rank",
+    "training steps of a small transformer. Compared on every rank: its parameters, what each rank computes by itself, "
+    "the loss, every gradient after the exchange, and every parameter after the step",
     PLAIN,
     (EXACT, *usual("before", "local", "loss", "grad", "param")),
 )

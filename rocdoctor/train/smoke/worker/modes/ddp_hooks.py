@@ -355,8 +355,8 @@ _SAME_AUTOCAST = Proof(
     (EXACT, *_AUTOCAST.values(), SHORT, NEAR, *usual("param")),
 )
 _SCALED = Proof(
-    "two steps of SGD with scaled gradients: each rank's own, after the exchange, and without their scale; then one "
-    "with an infinite gradient, which no rank may make",
+    "two steps of SGD with scaled gradients: each rank's own, the exchanged ones, and those without the scale. "
+    "Then a step with an infinite gradient, which every rank must skip",
     PLAIN,
     (EXACT, *usual("local", "grad", "param")),
 )
