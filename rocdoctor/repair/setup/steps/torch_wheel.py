@@ -182,7 +182,7 @@ def _todo(
         actions.append(uninstall(into, tuple(old)))
     actions.append(Action(words=(*into.pip, "install", *args)))
     undo = bring_back(into, old, names) if "torch" in old else (uninstall(into, names),)
-    verb = f"Replace torch {old['torch']} by" if "torch" in old else "Install"
+    verb = f"Replace torch {old['torch']} with" if "torch" in old else "Install"
     version, back_end = (wheel.torch or "").partition("+")[0], "the CPU" if want.backend == "cpu" else want.words
     title = f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})"
     build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
