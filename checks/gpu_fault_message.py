@@ -38,8 +38,7 @@ def gpu_fault_message(machine: Machine) -> Outcome:
         text = f"The driver reset the GPU{where} because a kernel did not end."
     serial = ShellCommand("CUDA_LAUNCH_BLOCKING=1" if vendors(machine) == {"nvidia"} else "AMD_SERIALIZE_KERNEL=3")
     return warning(
-        f"{text} The usual reason is a bug in the program or a library; this text does not prove a hardware "
-        "fault.",
+        f"{text} The usual reason is a bug in the program or a library; this text does not prove a hardware fault.",
         evidence=shown(messages),
         fix=Fix(
             f"Run once with {serial}, so that the traceback names the call, and compare with another release of the "
