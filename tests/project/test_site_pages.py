@@ -86,19 +86,27 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         recorded = json.dumps(dump([entry(1), entry(2), *last]))
         (tmp_path / "dumps" / f"nccl_trace_rank_{rank}.json").write_text(recorded)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "sinfo").write_text("#!/bin/sh\necho 'gpu07|idle|gpu:8|none'\n")
-    (tmp_path / "bin" / "sinfo").chmod(0o755)
+    _program(tmp_path, "sinfo", "echo 'gpu07|idle|gpu:8|none'")
+    _program(tmp_path, "clush", "exit 0")  # tests/fleet/test_fetching.py has the real one
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     programs._directories.cache_clear()  # an earlier test may have looked at the PATH of the machine
     yield tmp_path
     programs._directories.cache_clear()
 
 
+def _program(desk: Path, name: str, does: str) -> None:
+    """One that stands in for a program that would ask other machines."""
+    (desk / "bin" / name).write_text(f"#!/bin/sh\n{does}\n")
+    (desk / "bin" / name).chmod(0o755)
+
+
 def _words(shown: Shown, desk: Path) -> list[str]:
     """The words after ``rocdoctor``, on the machine of the page and below the folder of this test."""
-    words = shlex.split(shown.command.replace("/shared/", f"{desk}/shared/"), comments=True)
+    here = re.sub(r"/(shared|root)/", rf"{desk}/\1/", shown.command)
+    words = shlex.split(here, comments=True)
     words = words[words.index("rocdoctor") + 1 :]
     name = words[0] if words and words[0] in COMMANDS else ""
     if "--from" in words or (name and name not in _ASKING):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import pwd
 import re
 import shlex
 import shutil
@@ -157,6 +158,11 @@ class Running:
             os.close(self._ends)
             self._ends = -1
 
+    def skip_where_it_cannot_be_ill(self, why: str = "this system or this user cannot be ill that way") -> None:
+        """Skip the test where the run has ended because of that."""
+        if self.process.poll() == CANNOT:
+            pytest.skip(why)
+
     def result(self, text: str = "", wait_for_left_s: float = 5.0) -> Result:
         """Wait for the end, and for the last processes to be gone."""
         try:
@@ -165,11 +171,16 @@ class Running:
             pytest.fail("the run does not end")
         seconds = time.monotonic() - self.began
         words = (err or b"").decode(errors="replace")
-        if self.process.returncode == CANNOT and "cannot be ill" in words:
-            pytest.skip(words.strip())
+        self.skip_where_it_cannot_be_ill(words.strip())
         until(lambda: not marked(self.mark), wait_for_left_s)
         names = tuple(filter(None, (_command_line(pid) for pid in marked(self.mark))))
         return Result(self.process.returncode, (out or b"").decode(errors="replace"), words, seconds, names)
+
+
+def as_shown(words: object) -> str:
+    """A path as reports show it to whoever runs the tests: pytest puts the account's name into its folders."""
+    account = pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else ""
+    return str(words).replace(account, "user-1") if account else str(words)
 
 
 def usual(ways: Iterable[Any], *chosen: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sick.kit import MARGIN_S, Place, place, usual
+from tests.sick.kit import MARGIN_S, Place, as_shown, place, usual
 
 pytestmark = pytest.mark.live
 
@@ -52,7 +52,7 @@ def test_with_gpus_it_is_named_and_torch_gets_one_deadline(tmp_path: Path, way: 
     python = radeons.tool("job-python", WAYS[way])
     text = _one_line(_report(radeons, ("check",), "--python", str(python)))
     assert "interpreter-no-answer" in text
-    assert str(python) in text
+    assert as_shown(python) in text
     assert set(re.findall(r"python default[^(;]*\(within ([^)]*)\)", text)) <= {"1s"}
 
 
@@ -60,14 +60,14 @@ def test_with_gpus_it_is_named_and_torch_gets_one_deadline(tmp_path: Path, way: 
 def test_without_gpus_every_command_names_it(tmp_path: Path, command: tuple[str, ...]) -> None:
     healthy = place(tmp_path)
     python = healthy.tool("job-python", WAYS["ignores every request to end"])
-    assert str(python) in _report(healthy, command, "--python", str(python))
+    assert as_shown(python) in _report(healthy, command, "--python", str(python))
 
 
 @pytest.mark.parametrize("way", ["hangs", "says nothing"])
 def test_the_short_plan_names_it_although_another_step_comes_first(tmp_path: Path, way: str) -> None:
     radeons = place(tmp_path, "rx7900xtx-2gpu")
     python = radeons.tool("job-python", WAYS[way])
-    assert str(python) in _one_line(_report(radeons, ("setup",), "--python", str(python)))
+    assert as_shown(python) in _one_line(_report(radeons, ("setup",), "--python", str(python)))
 
 
 def test_a_torch_that_hangs_in_its_import_is_told_apart_from_a_start(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_torch_that_hangs_in_its_import_is_told_apart_from_a_start(tmp_path: P
     (packages / "torch" / "__init__.py").write_text("import time\ntime.sleep(600)\n")
     python = radeons.tool("job-python", f'PYTHONPATH={packages} {_PYTHON}"$@"\n')
     result = radeons.run("check", "--python", str(python), "--timeout", "3")
-    assert f"{python} was still at the step 'import torch' after 3s" in _one_line(result.out)
+    assert f"{as_shown(python)} was still at the step 'import torch' after 3s" in _one_line(result.out)
 
 
 def test_the_bundle_of_a_hung_interpreter_gives_the_same_report(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_bundle_of_a_hung_interpreter_gives_the_same_report(tmp_path: Path) 
     python = healthy.tool("job-python", WAYS["hangs"])
     healthy.run("bundle", "-o", "sick.txt", "--python", str(python), "--timeout", "1")
     result = healthy.run("check", "--from", "sick.txt")
-    assert f"{python} hung: it gave no answer within 1s" in _one_line(result.out)
+    assert f"{as_shown(python)} hung: it gave no answer within 1s" in _one_line(result.out)
 
 
 def test_all_tools_and_the_interpreter_hang_side_by_side(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_all_tools_and_the_interpreter_hang_side_by_side(tmp_path: Path) -> None
         radeons.tool(name, WAYS["hangs"])
     python = radeons.tool("job-python", WAYS["hangs"])
     text = _one_line(_report(radeons, ("check", "--verbose"), "--python", str(python)))
-    assert str(python) in text
+    assert as_shown(python) in text
     assert "run rocminfo (within 1s)" in text and "run dmesg (within 1s)" in text
     assert "run journalctl" not in text  # the second way to one log would have cost a second deadline
 
@@ -113,14 +113,16 @@ def test_everything_hangs_everywhere(tmp_path: Path, sick: str, gpus: str, way: 
     python = where.tool("job-python", WAYS[way] if sick in ("python", "all") else _PYTHON + '"$@"\n')
     text = _report(where, command, "--python", str(python))
     if sick == "python" and (gpus or "--import" not in way):
-        assert str(python) in _one_line(text)
+        assert as_shown(python) in _one_line(text)
 
 
 def test_one_that_is_not_there_or_is_not_run_is_said(tmp_path: Path) -> None:
     """Whoever names an interpreter learns that nothing is known of it, and why."""
     healthy = place(tmp_path)
     gone = tmp_path / "gone" / "python3"
-    assert f"({gone} is not there, or not a program)" in _one_line(_report(healthy, ("check",), "--python", str(gone)))
+    assert f"({as_shown(gone)} is not there, or not a program)" in _one_line(
+        _report(healthy, ("check",), "--python", str(gone))
+    )
     others = healthy.tool("job-python", _PYTHON + '"$@"\n')
     others.chmod(0o777)
     if os.geteuid() == 0:

@@ -38,6 +38,9 @@ def version() -> str:
 
 
 def _git(*words: str) -> str:
+    """What git says; nothing where there is no git, or no repository."""
+    if shutil.which("git") is None:
+        return ""
     done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else ""
 

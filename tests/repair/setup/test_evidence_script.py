@@ -76,7 +76,8 @@ def test_what_lies_in_the_folder_where_it_is_run_is_not_run(world: World, monkey
     theirs.mkdir()
     (theirs / "pip.py").write_text(f"open({str(world.folder / 'ran')!r}, 'w')\n")
     (theirs / "python").symlink_to(sys.executable)
-    (world.folder / "mine").symlink_to(sys.executable)
+    (world.folder / "mine").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')  # a link loses pip of a venv
+    (world.folder / "mine").chmod(0o755)
     plan, foreign = for_reader(_plan((_EVIL, "-m", "pip", "--version")), None)
     monkeypatch.chdir(theirs)
     done = world.run(render(plan, "a bundle", root=False, foreign=foreign), PYTHON="../mine")
