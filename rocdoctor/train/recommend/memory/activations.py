@@ -81,7 +81,7 @@ def _norms(work: Work) -> float:
     model, width = work.model, _width(work)
     # Norms of q and k meet 16-bit input with fp32 weights under autocast, so torch writes them out in fp32.
     heads = (8.0 if autocast(work) else 4.0) * width * (model.q_width + model.k_width) if model.qk_norm else 0.0
-    written_out = model.norm == "rms" and work.transformers and work.loss != "fused" and not work.compile
+    written_out = model.norm == "rms" and work.transformers and not work.liger and not work.compile
     if autocast(work):
         # fp32 input (and normalised value), and a 16-bit copy of the output for each product that reads it.
         readers = 3 + (2 if model.gated else 1)
@@ -105,7 +105,7 @@ def _mlp_bytes(model: Model, work: Work, width: int) -> float:
     if not model.gated:
         return (3.0 if eight else 4.0) * width
     # One kernel for the gate keeps gate, up and product; written out it keeps the activation too.
-    one_kernel = work.compile or work.framework == "megatron" or work.loss == "fused"
+    one_kernel = work.compile or work.framework == "megatron" or work.liger
     return (5.0 if eight else 6.0 if one_kernel else 8.0) * width
 
 
@@ -158,7 +158,7 @@ def layer_bytes(work: Work, kind: Kind) -> LayerBytes:
     whole = norms * outer + (inside + keep_scores) / tp
     width = model.ffn if kind == "dense" else model.top_k * model.expert_ffn
     # Liger's gate writes the gradients of gate and up over their values.
-    wide = 2.0 if work.loss == "fused" and model.gated else 4.0
+    wide = 2.0 if work.liger and model.gated else 4.0
     # Gradients of the feed-forward part; when all of it has gone, three of the size of the scores in fp32.
     scores = 0.0 if work.flash else 12.0 * model.heads * work.seq - keep_scores
     gradients = max(wide * _width(work) * width + _residual(work), scores - feed) / tp

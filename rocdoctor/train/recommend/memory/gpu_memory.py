@@ -15,7 +15,7 @@ from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.activations import autocast, loss_bytes, stage_bytes
 from rocdoctor.train.recommend.memory.allocator import idle_segments, left_by_head, merged_at_start, needed, with_room
 from rocdoctor.train.recommend.memory.communicators import collective_bytes
-from rocdoctor.train.recommend.memory.shares import Shares, bytes_per_parameter, shares
+from rocdoctor.train.recommend.memory.shares import Shares, adapter_bytes, bytes_per_parameter, shares
 from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.model import tried
 from rocdoctor.train.recommend.model.shapes import attention_matrix, embedding_parameters
@@ -93,13 +93,14 @@ def _frozen(work: Work, part: Shares) -> float:
 
 
 def _adapted(work: Work, part: Shares) -> tuple[float, float]:
-    """LoRA: frozen weights and 16 B a parameter of the adapters; FSDP2 moves all of it to main memory or nothing."""
+    """LoRA: frozen weights, and adapters with their moments; FSDP2 moves all of it to main memory or nothing."""
     plan = work.parallel
     if plan.offload_weights:
         return 0.0, 0.0
     shard = plan.shard if plan.zero == 3 else 1
     count = adapters(work)
-    return (_frozen(work, part) + 12.0 * count) / shard, 4.0 * count / shard
+    weights, gradients, moments = adapter_bytes(work)
+    return (_frozen(work, part) + (weights + moments) * count) / shard, gradients * count / shard
 
 
 def weight_bytes(work: Work) -> float:

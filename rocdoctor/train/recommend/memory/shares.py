@@ -47,6 +47,20 @@ def shares(work: Work) -> Shares:
 _MOMENTS = {"adam": 8.0, "adam16bit": 4.0, "adam8bit": 2.1, "momentum": 4.0, "sgd": 0.0, "adafactor": 0.1}
 
 
+def adapter_bytes(work: Work) -> tuple[float, float, float]:
+    """Bytes a parameter of adapters: weights, gradients and the optimizer's moments.
+
+    PEFT keeps them in fp32 (``autocast_adapter_dtype`` of get_peft_model, 5d602fdbf), torchtune and litgpt in the type
+    of the weights (recipes/lora_finetune_single_device.py, bd2a0fc7c; litgpt/finetune/lora.py, 26857050). Hardly an
+    adapter has less than the 4,096 elements below which bitsandbytes keeps 32-bit moments (``min_8bit_size`` of
+    optim/optimizer.py, 95f9af30; all read 2026-11-30).
+    """
+    moments = 0.0 if work.parallel.offload_optimizer else _MOMENTS[work.optimizer]
+    if work.own_adapters and work.pure_bf16:
+        return 2.0, 2.0, moments / 2 if work.optimizer == "adam" else moments
+    return 4.0, 4.0, moments
+
+
 def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
     """Bytes a parameter of weights, gradients and optimizer (master copy included), before any sharding."""
     moments = _MOMENTS[work.optimizer]

@@ -18,7 +18,7 @@ from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.allocator import needed, with_room
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, adapters, bucket_bytes
-from rocdoctor.train.recommend.memory.shares import bytes_per_parameter
+from rocdoctor.train.recommend.memory.shares import adapter_bytes, bytes_per_parameter
 from rocdoctor.train.recommend.memory.step_memory import step_copy
 from rocdoctor.train.recommend.model.adapters import PARTS
 from rocdoctor.train.recommend.model.shapes import Model, counted_parameters
@@ -64,6 +64,8 @@ def refusal(work: Work) -> str | None:
         return "4-bit weights are not built here"
     if work.method == "lora" and (work.framework != "ddp" or not work.transformers or work.pure_bf16):
         return "adapters are traced for the Hugging Face code without sharding and with autocast only"
+    if work.loss_alone:
+        return "a fused loss without Liger's other kernels is not built here"
     if work.method == "lora" and work.loss == "fused":
         return "Liger's kernels alongside adapters are not built here"
     told = unlike_layers(model) or unlike_memory(work)
@@ -220,7 +222,7 @@ def memory(work: Work, closed: GpuMemory, traced: Traced, table: Mapping[str, An
     count = float(work.model.given_parameters or counted_parameters(work.model))
     _, gradients, moments = bytes_per_parameter(work)
     if work.method == "lora":
-        count, gradients, moments = adapters(work), 4.0, 8.0
+        count, (_, gradients, moments) = adapters(work), adapter_bytes(work)
     shard = plan.shard if plan.zero else 1
     optimizer = moments * count / shard
     buckets = bucket_bytes(work, count)

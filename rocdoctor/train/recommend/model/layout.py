@@ -56,7 +56,7 @@ class Parallel:
 
 _FRAMEWORKS: tuple[tuple[str, Framework], ...] = (
     ("titan|fsdp2", "fsdp2"),
-    ("foundry|composer|fsdp1?$", "fsdp1"),
+    ("foundry|composer|fsdp1|fsdp$", "fsdp1"),
     # Megatron-DeepSpeed divides layers as Megatron-LM does, and its ZeRO-1 keeps what the distributed optimizer has:
     # 16-bit weights and fp32 gradients (``fp32_groups_gradients`` of deepspeed/runtime/bf16_optimizer.py, edaa72212).
     ("megatron|primus|nemo", "megatron"),

@@ -36,7 +36,9 @@ class Work:
     norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``small_experts``: experts are in 4
     bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``growing``: segments of the
     allocator grow (``expandable_segments:True``). ``bucket``: gradients that DeepSpeed reduces at a time, None for its
-    default. ``unsaid``: fields that say too little, and memory depends on them (``memory/unsaid.py``).
+    default. ``loss_alone``: the fused loss is not Liger's, whose kernels compute norms, rotations and the gate as well.
+    ``own_adapters``: adapters are not PEFT's and have the type of the weights. ``unsaid``: fields that say too little,
+    and memory depends on them (``memory/unsaid.py``).
     """
 
     model: Model
@@ -68,6 +70,8 @@ class Work:
     doubled: bool = False
     growing: bool = False
     bucket: int | None = None
+    loss_alone: bool = False
+    own_adapters: bool = False
     unsaid: frozenset[str] = field(default=frozenset(), compare=False)
 
     def reads_input(self, *parts: str) -> bool:
@@ -79,6 +83,11 @@ class Work:
     def tokens(self) -> float:
         """Tokens of one micro-batch on one GPU (context parallelism divides the sequence)."""
         return self.micro_batch * self.seq / self.parallel.cp
+
+    @property
+    def liger(self) -> bool:
+        """Whether Liger's kernels compute the layers too."""
+        return self.loss == "fused" and not self.loss_alone
 
     @property
     def paged(self) -> bool:
@@ -215,7 +224,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     loss: Loss = "plain"
     if fused and fused not in {"none", "false", "no", "0"}:
         # torchtitan's and torchtune's earlier form cuts the logits, which exist whole; Liger's cuts the head's input.
-        cut = "chunk" in fused and "liger" not in fused and "linear" not in fused
+        cut = "chunk" in fused and re.search("liger|linear|nll", fused) is None
         written_over = re.search(r"in.?place", fused) is not None  # flash-attn's and llm-foundry's cross-entropy
         loss = "compiled" if "compil" in fused else "inplace" if written_over else "chunked" if cut else "fused"
         if framework == "megatron" and re.search(r"^(te|transformer.?engine|native|true|1)$", fused):
@@ -281,6 +290,10 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
             foreach=optimizer.replace("-", "_") == "adamw_torch",  # the Trainer's name; the other is adamw_torch_fused
             growing="expandable" in str(spec.get("allocator"))[:60].lower(),
             bucket=_bucket(spec, model.hidden),
+            # Cut cross-entropy (apple/ml-cross-entropy; axolotl's plugin of that name patches a model's last step
+            # alone) and ``chunked_nll``, the default of TRL's SFTTrainer since 2026, both read 2026-11-30.
+            loss_alone=loss == "fused" and re.search(r"cce|cut.?cross|nll", fused) is not None,
+            own_adapters=re.search(r"tune|lit.?gpt", named) is not None,
             unsaid=_unsaid(spec, named),
         ),
         recompute is not None,

@@ -47,7 +47,7 @@ _OUTPUT = Moved(12.0, 8.0)
 
 def _written_out(work: Work) -> bool:
     """Whether norms and rotations run as the model code of Hugging Face has them: Liger's kernels replace both."""
-    return work.transformers and not work.compile and work.loss != "fused" and work.model.norm == "rms"
+    return work.transformers and not work.compile and not work.liger and work.model.norm == "rms"
 
 
 def elementwise_bytes(work: Work, kind: Kind, again: float) -> float:
@@ -76,7 +76,7 @@ def _fused(work: Work, kind: Kind) -> Moved:
     """Kernels of a compiler, a library or torch: the backward pass moves about twice as much."""
     model, width = work.model, _width(work.model, kind)
     h = model.hidden
-    fused = work.compile or work.framework == "megatron" or model.norm == "layer" or work.loss == "fused"
+    fused = work.compile or work.framework == "megatron" or model.norm == "layer" or work.liger
     norms = model.norms * 4.0 * h * (1 if fused else 3)
     rotate = 4.0 * (model.q_width + model.k_width) * (1 if fused else 3) if model.family != "mpt" else 0.0
     gate = (6.0 if fused else 10.0) * width if model.gated else 4.0 * width

@@ -11,7 +11,7 @@ import pytest
 from rocdoctor.host.live.memory_tracing import trace_memory
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import efficiency, solve
-from rocdoctor.train.recommend.memory.activations import layer_bytes
+from rocdoctor.train.recommend.memory.activations import layer_bytes, loss_bytes
 from rocdoctor.train.recommend.memory.gpu_memory import adapters
 from rocdoctor.train.recommend.memory.trace import Traced, heard, memory, refusal, request
 from rocdoctor.train.recommend.model.adapters import read_adapted
@@ -78,3 +78,33 @@ def test_the_count_is_within_two_percent_of_a_trace(targets: list[str] | None) -
     found = memory(one.work, one.memory, told, efficiency()["memory"])
     assert one.memory.live_peak == pytest.approx(found.live_peak, rel=0.02)
     assert one.memory.activations == pytest.approx(found.activations, rel=0.02)
+
+
+def test_moments_of_adapters_follow_the_optimizer() -> None:
+    def states(**fields: Any) -> float:
+        return solve(changed(**{**ALONE, **fields})).memory.states
+
+    count = adapters(solve(changed(**ALONE)).work)
+    assert states() - states(optimizer="adamw_8bit") == pytest.approx((8 - 2.1) * count)
+    assert states() - states(optimizer="paged_adamw_8bit") == pytest.approx(8 * count)
+    # torchtune and litgpt keep adapters in the type of the weights, PEFT in fp32.
+    pure = {"precision": "pure bf16", "optimizer": "adamw"}
+    assert states(**pure) == states()
+    assert states(**pure) - states(**pure, framework="torchtune") == pytest.approx(8 * count)
+    assert states(framework="torchtune") == states()
+
+
+@pytest.mark.parametrize("words", ["cce", "cut cross entropy", "cut_cross_entropy", "chunked_nll"])
+@pytest.mark.parametrize("method", ["lora", "full"])
+def test_a_fused_loss_alone_leaves_the_layers_as_they_are(words: str, method: str) -> None:
+    def work(loss: str) -> Any:
+        return solve(changed(**{**ALONE, "method": method}, recompute="full", fused_ce=loss)).work
+
+    plain, liger, alone = work("none"), work("liger"), work(words)
+    assert loss_bytes(alone) == loss_bytes(liger) < loss_bytes(plain)
+    assert layer_bytes(alone, "dense") == layer_bytes(plain, "dense")
+    # The gate written out keeps its activation, and the gradients of gate and up do not lie over their values.
+    assert layer_bytes(alone, "dense").working - layer_bytes(liger, "dense").working >= 4 * 11008
+    assert alone.loss_alone and not liger.loss_alone
+    refused = refusal(alone)
+    assert refused is not None and "fused loss" in refused

@@ -78,6 +78,9 @@ def test_the_framework_shows_in_the_fields(parallel: dict[str, Any], framework: 
 
 def test_a_named_framework_wins() -> None:
     assert solve(changed(framework="torchtitan", parallel={"tp": 8})).work.framework == "fsdp2"
+    for named in ("fsdp1", "FSDP", "fsdp1 transformers", "Transformers with FSDP1"):
+        assert solve(changed(framework=named)).work.framework == "fsdp1"
+    assert solve(changed(framework="fsdp2 transformers")).work.framework == "fsdp2"
 
 
 def test_missing_fields_are_derived_and_named() -> None:
