@@ -273,6 +273,10 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
         spread = 0.4 * logits if eight else 0.5 * logits if work.compile and work.framework == "fsdp2" else 0.0
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
         spread += gradients / 2
+    # What the loss holds follows from its form and the batch, as states do from the model; it is less where another
+    # form may be meant.
+    loss = min(logits, peak - held) if loss_counts else 0.0
+    least_loss = 0.0 if spread else loss
     found = GpuMemory(
         states=states,
         gathered=gathered,
@@ -282,8 +286,8 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
         live_peak=peak,
         reserved=reserved,
         context=context,
-        low=held * (1 - exact) + (peak - held - spread) * (1 - error),
-        high=held * (1 + exact) + (enough - held) * (1 + error) + context,
+        low=(held + least_loss) * (1 - exact) + (peak - held - least_loss - spread) * (1 - error),
+        high=(held + loss) * (1 + exact) + (enough - held - loss) * (1 + error) + context,
         spread=spread,
         needed=enough,
     )
