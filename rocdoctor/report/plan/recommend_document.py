@@ -46,8 +46,9 @@ def title(key: str) -> str:
     return _TITLES.get(key, key.replace("_", " "))
 
 
-def kind(plan: Plan) -> str:
-    """The plan in a few words: ``FSDP2 over 8 GPUs, tensor parallel 2, micro-batch 4``."""
+def kind(plan: Plan, beside: Plan | None = None) -> str:
+    """The plan in a few words: ``FSDP2 over 8 GPUs, tensor parallel 2, micro-batch 4``; ``beside``: the plan that it is
+    compared with, whose savers are named where this one goes without."""
     work = plan.work
     sizes = work.parallel
     noun = ("process" if sizes.dp == 1 else "processes") if plan.fleet.vendor == "cpu" else "GPUs"
@@ -81,6 +82,10 @@ def kind(plan: Plan) -> str:
         words += ", paged 8-bit Adam" if sizes.offload_optimizer else ", 8-bit Adam"
     words += ", step in the backward pass" if work.step_in_backward else ""
     words += ", fused loss" if work.loss == "fused" else ""
+    if beside is not None:
+        words += ", no recompute" if work.recompute == "none" != beside.work.recompute else ""
+        words += ", not compiled" if beside.work.compile and not work.compile else ""
+        words += ", plain loss" if beside.work.loss == "fused" and work.loss == "plain" else ""
     return words
 
 
@@ -214,10 +219,10 @@ def document(answer: Recommendation) -> list[Block]:
     if plan is not None:
         parts += [_settings(plan), _memory(plan)]
         if answer.runner_up is not None:
-            runner = one_line(f"{kind(answer.runner_up)}: {answer.margin}.")
+            runner = one_line(f"{kind(answer.runner_up, plan)}: {answer.margin}.")
             parts.append((Heading("Next best"), Para(runner, "  ", "    ")))
         if answer.faster is not None:
-            fast = one_line(f"{kind(answer.faster)}: {answer.gain}")
+            fast = one_line(f"{kind(answer.faster, plan)}: {answer.gain}")
             parts.append((Heading("Faster, but may not fit"), Para(fast, "  ", "    ")))
         parts += [_places(plan), _environment(plan), _list("If it does not fit", said[1:])]
         parts.append(_list("Notes", (*plan.notes, *answer.notes)))

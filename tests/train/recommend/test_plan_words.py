@@ -156,3 +156,14 @@ def test_beside_a_divided_model_the_ranks_are_not_read_as_all_gpus() -> None:
     assert words("megatron", dp=2, dist_opt=False) == "Megatron-LM, 2 copies, tensor parallel 8, pipeline parallel 2"
     whole = solve({**spec, "framework": "fsdp2", "parallel": {"fsdp": 32}})
     assert " over 32 GPUs" in kind(replace(plan, result=whole))
+
+
+def test_the_next_best_names_what_it_goes_without() -> None:
+    answer = recommend(described("1xRX 7900 XTX"), read_workload("llama-3.1-8b", "qlora"))
+    assert answer.plan is not None and answer.runner_up is not None
+    assert (answer.plan.work.loss, answer.runner_up.work.loss) == ("fused", "plain")
+    assert kind(answer.runner_up, answer.plan).endswith(", plain loss")
+    assert kind(answer.plan, answer.runner_up) == kind(answer.plan)
+    batch = next(one for one in answer.plan.choices if one.key == "micro_batch")
+    assert batch.figure.startswith(f"{answer.plan.work.micro_batch} needs at most ")
+    assert "(" not in batch.reason

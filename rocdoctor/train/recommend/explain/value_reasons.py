@@ -41,13 +41,18 @@ def room(work: Work) -> float:
     return SHARE * work.gpu.usable_bytes
 
 
+def _pace(better: Candidate, other: Candidate) -> str:
+    """How ``other`` compares in speed, in words; empty where speeds are not known."""
+    if better.speed is None or other.speed is None:
+        return ""
+    change = other.speed.tokens_per_s_per_gpu / better.speed.tokens_per_s_per_gpu - 1
+    return "equally fast" if abs(change) < 0.005 else f"{abs(change):.0%} {'faster' if change > 0 else 'slower'}"
+
+
 def _share(better: Candidate, other: Candidate) -> str:
     """How ``other`` compares in speed and memory, in words."""
-    if better.speed is None or other.speed is None:
-        return f"at most {gib(other.memory.high)}"
-    change = other.speed.tokens_per_s_per_gpu / better.speed.tokens_per_s_per_gpu - 1
-    words = "equally fast" if abs(change) < 0.005 else f"{abs(change):.0%} {'faster' if change > 0 else 'slower'}"
-    return f"{words} (at most {gib(other.memory.high)})"
+    pace, most = _pace(better, other), f"at most {gib(other.memory.high)}"
+    return f"{pace} ({most})" if pace else most
 
 
 def margin(first: Candidate, second: Candidate) -> str:
@@ -289,16 +294,16 @@ def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     reason = "the largest that divides the batch" if given else "a larger one would make steps longer than usual"
     if larger is not None:
         other = _with(search, chosen, replace(work, micro_batch=larger[0], microbatches=larger[1]))
+        most, pace = gib(other.memory.high), _pace(chosen, other)
+        reason = f"{larger[0]} would {f'be {pace} and ' if pace else ''}need at most {most}"
         if other.fits != "yes":
-            held = f"may need {gib(other.memory.high)}, and {gib(room(work))} are available to a plan"
-            reason = f"{larger[0]} {held}"
+            reason = f"{larger[0]} may need {most}, and {gib(room(work))} are available to a plan"
         elif not search.fits_as_it_is(other.work):
             reason = f"{larger[0]} would fit only if torch.compile meets no graph break"
         elif search.workload.goal == "memory":
-            reason = f"the goal is memory; {larger[0]} would be {_share(chosen, other)}"
-        else:
-            reason = f"{larger[0]} would be {_share(chosen, other)}"
-    yield Choice("micro_batch", str(work.micro_batch), reason, f"at most {gib(chosen.memory.high)}")
+            reason = f"the goal is memory; {reason}"
+    held = f"{work.micro_batch} needs at most {gib(chosen.memory.high)}"
+    yield Choice("micro_batch", str(work.micro_batch), reason, held)
     if given is not None:
         made_of = f"{work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks"
         words = f"{given} sequences per step, as you asked: {made_of}"
@@ -319,13 +324,8 @@ def _recompute(search: Search, chosen: Candidate) -> Choice:
     work = chosen.work
     if work.recompute == "none":
         other = _with(search, chosen, replace(work, recompute="full", recompute_layers=None))
-        return Choice(
-            "recompute",
-            "none",
-            "all activations fit",
-            gib(chosen.memory.activations),
-            f"full would be {_share(chosen, other)}",
-        )
+        kept, full = gib(chosen.memory.activations), f"full would be {_share(chosen, other)}"
+        return Choice("recompute", "none", "all activations fit", kept, full)
     other = _with(search, chosen, replace(work, recompute="none", recompute_layers=None))
     words = f"without it, activations would take {gib(other.memory.activations)}"
     if other.fits == "yes":
