@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import SHARE
-from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, weight_bytes
 from rocdoctor.train.recommend.memory.step_memory import moments_copy
 from rocdoctor.train.recommend.model.spec import Work
 
@@ -20,6 +20,7 @@ def cautions(work: Work, found: GpuMemory, packages: Packages = None) -> Iterato
     yield from _positions(work)
     yield from _sharded_bitsandbytes(work)
     yield from _shifted_copies(work, found, packages)
+    yield from _cast_by_accelerate(work, found, packages)
     yield from _copied_moments(work, found, packages)
     yield from _held_moments(work)
 
@@ -82,6 +83,38 @@ def _shifted_copies(work: Work, found: GpuMemory, packages: Packages) -> Iterato
         f"This plan assumes Transformers 4.49 (2025) or later. Older versions make another copy of the logits "
         f"({more / GIB:.1f} GiB), and then the plan may not fit."
     )
+
+
+def _cast_by_accelerate(work: Work, found: GpuMemory, packages: Packages) -> Iterator[str]:
+    """What accelerate casts to fp32 before FSDP2 shards it: the whole model up to 1.12, frozen weights included (its
+    issue 3844); what is trained from 1.13 on, where 1.13 itself drops the result (``fsdp2_prepare_model`` of
+    utils/fsdp_utils.py in the wheels of 1.10.1, 1.12.0, 1.13.0 and 1.14.0, read 2026-11-30)."""
+    mixed = work.precision in ("bf16", "fp16") and not work.pure_bf16
+    if work.framework != "fsdp2" or work.parallel.zero < 3 or not work.transformers or work.own_adapters or not mixed:
+        return
+    version, release = _installed(packages, "accelerate")
+    if work.method == "full":
+        if release[:2] == (1, 13):
+            yield (
+                f"accelerate {version} is installed, which trains a model loaded in 16 bits without fp32 weights under "
+                "FSDP2, so small updates are lost. Use 1.14 or later, or load the model in fp32."
+            )
+        return
+    limit = SHARE * work.gpu.usable_bytes
+    more = weight_bytes(work)
+    if work.method != "lora" or work.parallel.offload_weights or release >= (1, 13):
+        return
+    if release:
+        room = "" if found.high + more <= limit else ", and with it the plan may not fit"
+        yield (
+            f"accelerate {version} is installed, which also casts frozen weights to fp32 under FSDP2. That takes "
+            f"{more / GIB:.1f} GiB more{room}, so update accelerate to 1.14 or later."
+        )
+    elif found.high <= limit < found.high + more:
+        yield (
+            "This plan assumes accelerate 1.14 (2026) or later. Up to 1.12 it also casts frozen weights to fp32 under "
+            f"FSDP2, which takes {more / GIB:.1f} GiB more, and then the plan may not fit."
+        )
 
 
 def _copied_moments(work: Work, found: GpuMemory, packages: Packages) -> Iterator[str]:

@@ -96,6 +96,34 @@ def test_copies_of_older_transformers_are_said_where_they_decide() -> None:
     assert said({"peft": "0.20"}, **one) == said(**one)
 
 
+LORA: dict[str, Any] = {"method": "lora", "framework": "fsdp2", "parallel": {"fsdp": 8}, "model": "llama-3.1-70b"}
+
+
+def test_frozen_weights_that_accelerate_casts_are_said() -> None:
+    # 70.55 B parameters in two bytes more, over eight GPUs.
+    old = said({"accelerate": "1.12.0"}, **LORA)
+    assert "accelerate 1.12.0" in old and "16.4 GiB more" in old and "may not fit" not in old
+    assert said({"accelerate": "1.14.0"}, **LORA) == said({"accelerate": "1.13.0"}, **LORA) == said(**LORA) == ""
+    # Where nobody could list it, it is said where it decides.
+    small = {**LORA, "gpu": "A100-40GB", "micro_batch": 1, "recompute": "full", "fused_ce": "liger"}
+    assert "assumes accelerate 1.14" in said(**small)
+    assert "the plan may not fit" in said({"accelerate": "1.10.1"}, **small)
+    for other in (
+        {"method": "qlora"},
+        {"framework": "torchtune fsdp2"},
+        {"precision": "pure bf16"},
+        {"framework": "ddp"},
+    ):
+        assert "accelerate" not in said({"accelerate": "1.12.0"}, **{**LORA, **other})
+
+
+def test_a_cast_of_accelerate_without_effect_is_said() -> None:
+    full = {"method": "full", "framework": "fsdp2", "parallel": {"fsdp": 8}}
+    assert "without fp32 weights" in said({"accelerate": "1.13.0"}, **full)
+    assert not any(said({"accelerate": one}, **full) for one in ("1.12.0", "1.14.0"))
+    assert "accelerate" not in said({"accelerate": "1.13.0"}, framework="torchtitan", parallel={"fsdp": 8})
+
+
 def test_torchtitan_compiles_the_loss_with_the_model() -> None:
     named = {"framework": "torchtitan", "parallel": {"fsdp": 8}}
     assert solve(changed(**named, compile=True)).work.loss == "compiled"
