@@ -293,7 +293,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
             # Cut cross-entropy (apple/ml-cross-entropy; axolotl's plugin of that name patches a model's last step
             # alone) and ``chunked_nll``, the default of TRL's SFTTrainer since 2026, both read 2026-11-30.
             loss_alone=loss == "fused" and re.search(r"cce|cut.?cross|nll", fused) is not None,
-            own_adapters=re.search(r"tune|lit.?gpt", named) is not None,
+            own_adapters=re.search(r"torch.?tune|lit.?gpt", named) is not None,
             unsaid=_unsaid(spec, named),
         ),
         recompute is not None,

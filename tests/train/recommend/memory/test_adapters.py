@@ -92,6 +92,7 @@ def test_moments_of_adapters_follow_the_optimizer() -> None:
     assert states(**pure) == states()
     assert states(**pure) - states(**pure, framework="torchtune") == pytest.approx(8 * count)
     assert states(framework="torchtune") == states()
+    assert states(**pure, framework="finetuning with transformers") == states(**pure)
 
 
 @pytest.mark.parametrize("words", ["cce", "cut cross entropy", "cut_cross_entropy", "chunked_nll"])
