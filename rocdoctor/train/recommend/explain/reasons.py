@@ -81,9 +81,10 @@ def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) ->
 
 def slower(told: Speed) -> str:
     """Why a GPU may be slower than estimated, with the lower end."""
+    share = told.low / told.tokens_per_s_per_gpu
     return (
-        f"as low as {told.low:.0f} tokens/s per GPU: the estimate rests on the vendor's tuned images or on "
-        "Megatron-LM, and torch's own builds of August 2025 reached half to three quarters of it on such GPUs. "
+        f"as low as {told.low:.0f} tokens/s per GPU: the estimate rests on the vendor's tuned images, on Megatron-LM "
+        f"or on other GPUs, and published runs of torchtitan reached only {share:.0%} of it at worst on such GPUs. "
         "`rocdoctor smoke --figures` measures what yours reaches"
     )
 
