@@ -2,8 +2,9 @@
 
 Why
   If no message, setting or symptom in a text is known, its words still resemble the reports of some causes more than
-  others. How strongly each word points to a cause was learned from labelled texts; docs/accuracy.md says how often
-  that is right. It is reported only if nothing more certain was found, and only as possible.
+  others. How strongly each word points to a cause was learned from labelled texts. It is reported only if nothing more
+  certain was found and one cause stands out, and only as possible. The last line of the evidence says how many other
+  reports were as much like one cause, and how many of them had it.
 
 Fix
   Run the commands at the end of the report: each shows what one of the causes would look like. Change nothing before
@@ -17,7 +18,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.texts.answers import Applied, fill
-from rocdoctor.insight.texts.likeness import resembling
+from rocdoctor.insight.texts.likeness import how_often, resembling
 from rocdoctor.insight.texts.open_symptoms import remaining
 from rocdoctor.insight.texts.pasted import SOURCE, said
 from rocdoctor.insight.texts.statements import told_causes
@@ -47,15 +48,17 @@ def when_it_reads_like_others(machine: Machine) -> Subjects[tuple[Applied, ...]]
 
 @check(when_it_reads_like_others)
 def like_known_reports(machine: Machine, found: tuple[Applied, ...]) -> Outcome:
-    return [_finding(one) for one in found]
+    likeliest, *others = found
+    return [_finding(likeliest, how_often(machine)), *(_finding(one) for one in others)]
 
 
-def _finding(one: Applied) -> Finding:
+def _finding(one: Applied, often: str = "") -> Finding:
     told = one.answer
+    counted = [quote("table likeness.yaml", often)] if often else []
     return finding(
         told.severity,
         fill(told.text, one.values),
-        evidence=[quote(SOURCE, message.text, message.line) for message in one.messages],
+        evidence=[*(quote(SOURCE, message.text, message.line) for message in one.messages), *counted],
         fix=Fix(fill(told.fix, one.values), command=shell_of_table(told.command, **one.values), safety=told.safety),
         cause=told.cause,
         confidence="possible",

@@ -8,7 +8,7 @@ import pytest
 
 from rocdoctor.insight.texts import likeness as module
 from rocdoctor.insight.texts.likeness import features, hinted_causes, is_report, likely_causes
-from rocdoctor.knowledge.messages.likeness import Likeness
+from rocdoctor.knowledge.messages.likeness import Counted, Likeness, weighed
 from rocdoctor.model.facts import Machine, Message, Told
 from tests.kit import amd_gpu, judge, machine, states
 
@@ -17,9 +17,10 @@ _DOMAIN = Message("sign-domain", 2, "torch")
 _WEIGHTS = Likeness(
     ("container-device-access", "device-permission", "not-environment", "shm-too-small"),
     (0.0, 0.0, 0.0, 0.0),
-    {"podman": "300A40B20C-40", "render": "300B30", "loss": "300C60", "bus": "300D20"},
-    0.9,
-    0.7,
+    {"podman": "300A40B20C-40", "render": "300B30", "loss": "300C60", "bus": "300D20", "cdi": "300A60B10D5"},
+    0.5,
+    0.3,
+    (Counted(0.5, 12, 9), Counted(0.6, 7, 6)),
 )
 
 
@@ -38,12 +39,38 @@ def _machine(words: Mapping[str, int], *messages: Message, sentences: tuple[str,
 
 
 def test_the_likeliest_causes_are_possible_and_show_their_words() -> None:
-    verdicts = judge("like-known-reports", _machine({"podman": 1, "other": 2}))
+    verdicts = judge("like-known-reports", _machine({"podman": 1, "render": 1, "other": 2}))
     assert states(verdicts) == ["fail", "fail"]
     found = [one.finding for one in verdicts if one.finding is not None]
-    assert [one.cause for one in found] == ["container-device-access", "device-permission"]
+    assert [one.cause for one in found] == ["device-permission", "container-device-access"]
     assert {(one.confidence, one.undecided) for one in found} == {("possible", True)}
-    assert [(one.value, one.source, one.line) for one in found[0].evidence] == [("podman", "text", 1)]
+    assert [(one.value, one.source, one.line) for one in found[1].evidence] == [("podman", "text", 1)]
+
+
+def test_the_first_says_how_often_that_was_right() -> None:
+    """Its share is exp(4) / (exp(4) + exp(2) + exp(-4) + 1), which is 0.87 and so counted in the second row."""
+    found = [one.finding for one in judge("like-known-reports", _machine({"podman": 1})) if one.finding is not None]
+    assert [one.cause for one in found] == ["container-device-access", "device-permission"]
+    told = [[each.value for each in one.evidence if each.source == "table likeness.yaml"] for one in found]
+    assert told == [["6 of 7 reports as much like one cause had it"], []]
+    assert _WEIGHTS.how_often(0.55) == Counted(0.5, 12, 9)
+    assert _WEIGHTS.how_often(0.4) is None
+
+
+def test_a_third_cause_that_is_far_behind_is_not_named() -> None:
+    """exp(6), exp(1) and exp(0.5): the second remains beside the first, the third has a word too and is too far."""
+    far = _machine({"cdi": 1})
+    assert [one.cause for one in likely_causes(far)] == ["container-device-access", "device-permission"]
+    assert {one.cause: one.words for one in weighed(_WEIGHTS, features(far))}["shm-too-small"] == ("cdi",)
+
+
+def test_what_the_text_contradicts_is_not_named() -> None:
+    passed = Message("sign-gpu-passed-in", 2, "--device=/dev/kfd")
+    unseen = Message("sign-gpu-not-found", 2, "no GPU is found")
+    assert likely_causes(_machine({"podman": 1}, _TROUBLE, _DOMAIN, passed)) == ()
+    assert likely_causes(_machine({"podman": 1}, _TROUBLE, _DOMAIN, passed, unseen))
+    second = _machine({"podman": 1, "render": 1}, _TROUBLE, _DOMAIN, passed)
+    assert [one.cause for one in likely_causes(second)] == ["device-permission"]
 
 
 def test_below_the_threshold_it_says_nothing() -> None:
@@ -51,10 +78,18 @@ def test_below_the_threshold_it_says_nothing() -> None:
     assert states(judge("like-known-reports", _machine({"loss": 1}))) == ["not-applicable"]
 
 
+def test_many_causes_that_are_a_little_likely_are_none() -> None:
+    """All of the environment together have nearly everything, and none of them half."""
+    three = _machine({"podman": 1, "bus": 2})
+    shares = {one.cause: one.share for one in weighed(_WEIGHTS, features(three))}
+    assert sum(share for cause, share in shares.items() if cause != "not-environment") > 0.98
+    assert likely_causes(three) == ()
+
+
 def test_between_the_thresholds_causes_are_looked_for_and_not_named() -> None:
-    between = _machine({"podman": 1, "loss": 1, "other": 1})
+    between = _machine({"podman": 1, "bus": 2})
     assert likely_causes(between) == () and states(judge("like-known-reports", between)) == ["not-applicable"]
-    assert hinted_causes(between) == ("container-device-access", "device-permission")
+    assert hinted_causes(between)[0] == "container-device-access"
     assert hinted_causes(_machine({"podman": 1})) == (), "they are named"
     assert hinted_causes(_machine({"podman": 1, "loss": 2})) == (), "the program is likelier"
 
@@ -83,10 +118,10 @@ def test_somebody_who_tells_of_their_own_trouble_may_say_you() -> None:
     [
         (_TROUBLE,),
         (_DOMAIN,),
-        (_TROUBLE, _DOMAIN, Message("sign-of-code", 3, "TypeError")),
+        (_TROUBLE, _DOMAIN, Message("told-mended", 3, "fixed it")),
         (_TROUBLE, _DOMAIN, Message("prose-is-request", 3, "please add")),
     ],
-    ids=["not of this domain", "no trouble", "an exception of the program", "a wish"],
+    ids=["not of this domain", "no trouble", "over", "a wish"],
 )
 def test_what_speaks_against_the_machine_silences_it(messages: tuple[Message, ...]) -> None:
     of = machine(gpus_complete=False, messages=messages, told=Told({"podman": (1, 1)}, ("My job fails here",)))

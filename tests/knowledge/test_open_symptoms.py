@@ -15,6 +15,7 @@ from rocdoctor.knowledge.messages.answers import MessageAnswer, When
 from rocdoctor.knowledge.messages.likeness import LETTERS, likeness, weighed
 from rocdoctor.knowledge.messages.open_symptoms import (
     Symptom,
+    last_sign_rows,
     of_the_domain,
     of_trouble,
     sign_rows,
@@ -64,7 +65,7 @@ def _conditions(symptom: Symptom) -> list[When]:
 
 
 def _hold_together(when: When) -> None:
-    known = {row["kind"] for row in sign_rows()} | set(message_kinds())
+    known = {row["kind"] for row in (*sign_rows(), *last_sign_rows())} | set(message_kinds())
     assert {*when.together, *when.every, *when.without} <= known
     assert {name.removeprefix("not-") for name in when.traits} <= set(TRAITS)
     assert {*when.inside, *when.outside} <= {"container", "slurm", "wsl"}
@@ -120,13 +121,16 @@ def test_a_cause_that_remains_always_has_an_answer_and_a_command(cause: str) -> 
         _is_whole(answer)
         assert answer.cause == cause
     assert shell_of_table(one.command) and one.why and one.shows
+    for when in one.unless:
+        _hold_together(when)
+        assert when != When(), "it would always hold"
 
 
 def test_the_weights_are_of_known_causes_and_small() -> None:
     known = likeness()
     assert set(known.causes) <= set(causes()) and _SOFTWARE in known.causes
     assert len(known.causes) == len(known.bias) <= len(LETTERS)
-    assert 0.5 <= known.hints < known.threshold < 1
+    assert 0.2 <= known.hints < known.threshold < 1
     assert (knowledge_folder() / "likeness.yaml").stat().st_size < 200_000
     form = re.compile(rf"\d{{2,4}}(?:[{LETTERS[: len(known.causes)]}]-?\d{{1,4}})+")
     assert [word for word, row in load_table("likeness")["words"].items() if not form.fullmatch(row)] == []
@@ -143,6 +147,14 @@ def test_shares_are_those_of_a_softmax_over_the_weights() -> None:
     assert both["a-cause"] == pytest.approx(0.568896, abs=1e-5)  # 1 / (1 + exp(-(4 - 3 * 1) / sqrt(13)))
 
 
+def test_how_often_it_was_right_is_told_for_every_share_that_is_named() -> None:
+    known = likeness()
+    assert min(one.share for one in known.counted) == known.threshold
+    assert all(0 < one.right <= one.answered for one in known.counted)
+    answered = [one.answered for one in sorted(known.counted, key=lambda one: one.share)]
+    assert answered == sorted(answered, reverse=True), "fewer have a greater share"
+
+
 @pytest.mark.parametrize(
     ("word", "cause"),
     [
@@ -155,4 +167,5 @@ def test_shares_are_those_of_a_softmax_over_the_weights() -> None:
 )
 def test_words_point_to_what_they_name(word: str, cause: str) -> None:
     """As anybody would expect: a table that lost rows, or mixed up its letters, fails."""
-    assert weighed(likeness(), {word: 1})[0].cause == cause
+    blamed = [one.cause for one in weighed(likeness(), {word: 1}) if one.cause != _SOFTWARE]
+    assert blamed[0] == cause

@@ -50,9 +50,12 @@ def last_resort(machine: Machine) -> Remaining | None:
     None where its writer tells of no trouble that is there.
     """
     present = {one.kind for one in machine.messages if one.role == "now"}
-    if not present or present.isdisjoint(_TOLD | of_last_trouble()) or present & (_NOT_LIVE | _wished(present)):
-        return None
-    return _first(machine, last_resorts())
+    return _first(machine, last_resorts()) if tells_of_trouble(present) else None
+
+
+def tells_of_trouble(present: AbstractSet[str]) -> bool:
+    """Whether kinds of messages say that a trouble is there, and neither that it is over nor that it is a wish."""
+    return not present.isdisjoint(_TOLD | of_last_trouble()) and not present & (_NOT_LIVE | _wished(present))
 
 
 def _first(machine: Machine, table: Sequence[Symptom]) -> Remaining | None:

@@ -20,11 +20,20 @@ _TENTHS, _HUNDREDTHS = 10, 100
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """Of texts that were left out of the fit and whose likeliest cause had more than this share: how many had it."""
+
+    share: float
+    answered: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
 class Likeness:
     """The weights: of each word how rare it is, and (place of the cause, weight) where it weighs anything.
 
-    ``threshold``: the share of all causes in the environment together below which none may be named; ``hints``: that
-    below which not even the commands that show them are worth running.
+    ``threshold``: the share of the likeliest cause below which none may be named; ``hints``: that below which not even
+    the commands that show them are worth running; ``counted``: how often the likeliest was right, by its share.
     """
 
     causes: tuple[str, ...]
@@ -32,6 +41,11 @@ class Likeness:
     words: Mapping[str, str]
     threshold: float
     hints: float = 0.0
+    counted: tuple[Counted, ...] = ()
+
+    def how_often(self, share: float) -> Counted | None:
+        """What was counted at the highest share that is not above this one."""
+        return max((one for one in self.counted if one.share <= share), key=lambda one: one.share, default=None)
 
     def rarity(self, word: str) -> float:
         """The inverse document frequency of a word of the table."""
@@ -59,6 +73,7 @@ def likeness() -> Likeness:
         table["words"],
         table["threshold"] / _HUNDREDTHS,
         table["hints"] / _HUNDREDTHS,
+        tuple(Counted(share / _HUNDREDTHS, answered, right) for share, answered, right in table["counted"]),
     )
 
 
