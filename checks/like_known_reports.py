@@ -3,7 +3,7 @@
 Why
   If no message, setting or symptom in a text is known, its words still resemble the reports of some causes more than
   others. How strongly each word points to a cause was learned from labelled texts. It is reported only if nothing more
-  certain was found and one cause stands out, and only as possible. The last line of the evidence says how many other
+  certain was found and one cause stands out, and only as possible. The likeliest is given with a count: how many other
   reports were as much like one cause, and how many of them had it.
 
 Fix
@@ -54,11 +54,10 @@ def like_known_reports(machine: Machine, found: tuple[Applied, ...]) -> Outcome:
 
 def _finding(one: Applied, often: str = "") -> Finding:
     told = one.answer
-    counted = [quote("table likeness.yaml", often)] if often else []
     return finding(
         told.severity,
-        fill(told.text, one.values),
-        evidence=[*(quote(SOURCE, message.text, message.line) for message in one.messages), *counted],
+        " ".join(filter(None, (fill(told.text, one.values), often))),
+        evidence=[quote(SOURCE, message.text, message.line) for message in one.messages],
         fix=Fix(fill(told.fix, one.values), command=shell_of_table(told.command, **one.values), safety=told.safety),
         cause=told.cause,
         confidence="possible",
