@@ -156,6 +156,24 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
     )
 
 
+def _of_cuda(one: Library, major: str, cuda: str | None) -> str:
+    """What to install for a library of CUDA: most have a number of their own, not that of the CUDA release."""
+    if not one.numbered_as_cuda:
+        which = f" {cuda} that torch was built for" if cuda else " release that the program was built for"
+        named = f" in the version that {one.name} asks for ({one.major} is its own number, not that of CUDA)"
+        return (
+            f"Install {one.package}{named if one.major else ''}, for the CUDA{which}, as a wheel or package, or use a "
+            "build of the program for the version that is here; add its folder to LD_LIBRARY_PATH or ldconfig"
+        )
+    return (
+        f"Install {one.package} of CUDA{major} (the version that {one.name} names"
+        f"{f'; torch has CUDA {cuda}' if cuda else ''}), as a wheel "
+        f"(nvidia-...-cu{(one.major or '12').split('.')[0]}) "
+        "or toolkit, or use a build of the program for the CUDA release that is here; add its folder to "
+        "LD_LIBRARY_PATH or ldconfig"
+    )
+
+
 def _fix(machine: Machine, one: Library) -> Fix:
     verify = shell("ldconfig -p | grep {stem:library}", stem=one.stem)
     if one.owner == "driver":
@@ -183,11 +201,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
     if one.owner == "cuda":
         cuda = machine.torch.cuda.value if isinstance(machine.torch.cuda, Known) else None
         return Fix(
-            f"Install {one.package} of CUDA{major} (the version that {one.name} names"
-            f"{f'; torch has CUDA {cuda}' if cuda else ''}), as a wheel "
-            f"(nvidia-...-cu{(one.major or '12').split('.')[0]}) "
-            "or toolkit, or use a build of the program for the CUDA release that is here; add its folder to "
-            "LD_LIBRARY_PATH or ldconfig",
+            _of_cuda(one, major, cuda),
             command=shell("pip list | grep -i nvidia; ldconfig -p | grep {stem:library}", stem=one.stem),
             verify=verify,
         )

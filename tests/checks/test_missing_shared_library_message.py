@@ -42,6 +42,19 @@ def test_cuda_on_nvidia_and_torch_itself() -> None:
     assert found is not None and found.cause == "python-package-mismatch"
 
 
+@pytest.mark.parametrize("name", ["libcudnn_cnn_infer.so.8", "libcusparseLt.so.0", "libcufile.so.0"])
+def test_the_number_of_a_library_of_cuda_may_be_its_own(name: str) -> None:
+    torch = replace(TorchBuild(), cuda=k("12.1"))
+    said = words_of(finding_of(CHECK, _text(name), nvidia_gpu(), torch=torch))
+    assert f"{name[-1]} is its own number, not that of CUDA" in said and "CUDA 12.1" in said
+    assert f"of CUDA {name[-1]}" not in said and f"-cu{name[-1]}" not in said
+
+
+def test_the_number_of_libcublas_is_that_of_cuda() -> None:
+    said = words_of(finding_of(CHECK, _text("libcublas.so.11"), nvidia_gpu()))
+    assert "of CUDA 11 (the version that libcublas.so.11 names)" in said and "its own number" not in said
+
+
 def test_several_libraries_and_names_with_a_version() -> None:
     text = "\n".join(_text(name) for name in ("libnuma.so.1", "libelf.so.1", "libnuma.so.1"))
     assert states(judge(CHECK, pasted(text))) == ["fail", "fail"]

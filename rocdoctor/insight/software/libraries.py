@@ -68,6 +68,9 @@ _CUDA = {
     "libcudnn_adv_infer": "nvidia-cudnn",
     "libcudnn_cnn_train": "nvidia-cudnn",
 }
+# Whose number is that of the CUDA release (pytorch/pytorch .ci/manywheel/build_cuda.sh, read 2026-11-30). Others have
+# one of their own: beside libcudart.so.12 stand libcudnn.so.9, libcusparseLt.so.0, libcufile.so.0.
+_NUMBERED_AS_CUDA = frozenset({"libcudart", "libcublas", "libcublasLt", "libnvrtc", "libcupti"})
 _SYSTEM = {
     "libnuma": "libnuma1",
     "libelf": "libelf1",
@@ -120,6 +123,11 @@ class Library:
     major: str | None
     owner: Owner
     package: str | None
+
+    @property
+    def numbered_as_cuda(self) -> bool:
+        """Whether the number in its name is that of the CUDA release that it is part of."""
+        return self.stem in _NUMBERED_AS_CUDA
 
 
 def library(name: str) -> Library:
