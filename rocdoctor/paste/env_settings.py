@@ -105,6 +105,9 @@ _SET_BY_HAND = regex(r"\A\W*(?:set|use|export|run|add|enable|pass|unset|re-?run|
 _PLACEHOLDER = regex(
     r"\A(?:<.*|\.{2,}|x+|X\.X.*|\?+|\$.*|…|value|\{.*|an?|the|some|any|its|your|my|this|that|different|empty)\Z"
 )
+# What a variable that lists GPUs can hold. "Sets ROCR_VISIBLE_DEVICES to GPU indices" gives no value.
+_LISTS_GPUS = regex(r"(?:\w{1,20}_)?VISIBLE_DEVICES\Z|GPU_DEVICE_ORDINAL\Z")
+_GPU_LIST = regex(r"-?\d{1,4}|(?:GPU|MIG)-[0-9a-f][\w/-]{0,200}|all|none|void|NoDevFiles", re.IGNORECASE)
 
 # "With NAME=1:" above an output, and "with NAME=1 the trace points to ...": one run, made to see more.
 _FOR_ONE_RUN = regex(
@@ -211,6 +214,8 @@ def _of_line(clean: Clean, at: int) -> Iterator[TextSetting]:
         if not is_known(one[1]) or ("=" not in one[0][len(one[1]) : len(one[1]) + 4] and one[1] not in env_names()):
             continue
         if _NAME_ALONE.match(one[2]):
+            continue
+        if _LISTS_GPUS.match(one[1]) and "=" not in one[0] and not _GPU_LIST.fullmatch(one[2].rstrip(".:!?")):
             continue
         before, after = sentence_around(clean, at, one.start(), one.end())
         role = role_of_setting(before, after)
