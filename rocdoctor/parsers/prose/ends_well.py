@@ -48,6 +48,25 @@ _CLOUDED = regex(
     r"fail(?:ed|ure)|crash(?:es|ing)?|hangs?|freez\w{1,3}|broken|problems?|issues?))\b"
 )
 _STORY = 1500
+# A writer who says outright that it is no report of a fault, and what came to work. What such a text tells of the way
+# there is over; only live trouble of the same text speaks against it.
+_NO_FAULT = regex(
+    r"(?i)\b(?:this|it)(?: is|'s) (?:really |actually )?not (?:really |actually )?an? "
+    r"(?:bug|issue|error|problem|fault)(?: report)?\b(?! (?:of|in|with|on) )|\bnot (?:really )?a bug report\b|"
+    r"\b(?:more|rather) (?:of )?(?:a|an) (?:solution|guide|how-?to|success (?:story|report)|experience report)\b"
+)
+_CAME_TO_WORK = regex(
+    r"(?i)\b(?:managed|was able|were able|succeeded) (?:to|in) (?:get|getting|make|making|run|running|build|building|"
+    r"train|training)\b(?:[^.\n]|\.\w){0,80}\b(?:GPUs?|cards?|Radeon|RX ?\d{3,4}\w?|ROCm|gfx\d{3,4}|MI\d{2,3}\w?|"
+    r"running|to run|to work|working)\b|"
+    r"\bgot (?:[^.\n]|\.\w){1,60}? (?:to (?:work|run)|(?:up and )?running|working) (?:on|with) (?:the |my |an? )?"
+)
+_LIVE = regex(
+    r"(?i)\?|\b(?:traceback|\w{0,40}error: |still|however|unfortunately|except|until (?:the|an?|last|yesterday|I)|"
+    r"since the|after the (?:update|upgrade)|no longer|stopped|can'?t|cannot|does(?: not|n'?t)|won'?t|killed|stuck|"
+    r"only (?:on|with|in) (?:the )?CPU|CPU (?:mode )?only|falls? back|hangs|crashes|freezes|segfaults?)\b"
+)
+_LONG_STORY = 4000
 # What helped was to take something away.
 _TAKEN_AWAY = regex(r"(?i)\b(?:by|with|after) (?:\w+ly )?(?:unsetting|removing|disabling)\b")
 # It was the writer's own program, and no fault of the machine.
@@ -112,8 +131,11 @@ def mended_at(told: Account, marks: ReportMarks) -> int | None:
 
 
 def announces_success(text: str) -> bool:
-    """Whether a short text tells from its beginning that something works, and of no trouble that is there now."""
-    return len(text) <= _STORY and _ANNOUNCED.match(text) is not None and _CLOUDED.search(text) is None
+    """Whether a short text tells that something works, at its beginning or as all it is for, and no live trouble."""
+    if len(text) <= _STORY and _ANNOUNCED.match(text) is not None and _CLOUDED.search(text) is None:
+        return True
+    told = len(text) <= _LONG_STORY and _NO_FAULT.search(text) is not None and _CAME_TO_WORK.search(text) is not None
+    return told and _LIVE.search(text) is None
 
 
 def _tells_why(one: Utterance) -> bool:

@@ -11,6 +11,10 @@ SUCCESS = (
     "Just wanted to report that vLLM runs great on my R9700 cards.",
     "[Feedback]: Good news, the RX 9060 XT trains at full speed.",
     "The RX 7900 XTX works perfectly with torch 2.9. Without errors so far.",
+    "Notes on ComfyUI with an RX 570: I managed to get it to start and run on the card with ROCm. The old errors came "
+    "from a wrong wheel. So this is not really a bug report, it may help others.",
+    "I was able to build vLLM for gfx1032. It took many crashed builds. More a guide than a question: see below.",
+    "This is not an issue. We got llama.cpp running on an MI50 in CPU and in GPU mode, the GPU is four times faster.",
 )
 CLOUDED = (
     "Success story: training went well. However the second node hangs.",
@@ -21,6 +25,11 @@ CLOUDED = (
     "It works on the CPU. On the GPU I get OOM.",
     "Good news: it starts.\n```\nRuntimeError: HIP error\n```",
     "Good news. " + "All is well. " * 200,
+    "This is not a bug report of the driver. I managed to get ROCm running on the card. It still hangs after an hour.",
+    "I managed to get it running on my RX 570, CPU mode only. This is not really a bug report.",
+    "We got vLLM running on the MI50. It is not a problem of the network: training is slow.",
+    "It's not a bug in torch, I think. I managed to get the card running until the update of last week.",
+    "I managed to run it on the card. This is not a bug report, can somebody tell me why the loss is NaN?",
 )
 
 
