@@ -6,12 +6,15 @@ Why
   Error"), and the CDI file must be generated again.
 
 Fix
-  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. If devices were
-  lost, pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the container.
+  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. A line of
+  nvidia-container-cli shows that it is installed: then driver and toolkit (in WSL: Windows too) do not fit. If devices
+  were lost, pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the
+  container.
 
 References
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
   https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+  NVIDIA/libnvidia-container src/driver.c (driver_init)
 """
 
 from __future__ import annotations
@@ -64,6 +67,8 @@ def container_runtime_message(machine: Machine) -> Outcome:
             confidence="likely",
             explains=("nvidia-smi-failed",),
         )
+    if all("step" in one.values for one in messages):
+        return _set_up_failed(machine, messages)
     cdi = any("cdi" in one.values for one in messages)
     what = "no CDI description of the GPUs" if cdi else "no NVIDIA runtime"
     toolkit = wanted(machine, "nvidia-container-toolkit", host=True)
@@ -81,6 +86,40 @@ def container_runtime_message(machine: Machine) -> Outcome:
                 ShellCommand("sudo systemctl restart docker"),
             ),
             safety="safe" if cdi else "risky",
+            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+        ),
+        confidence="likely",
+        explains=("missing-shared-library",),
+    )
+
+
+def _set_up_failed(machine: Machine, messages: tuple[Message, ...]) -> Finding:
+    """What the toolkit itself prints: it is installed, and the engine uses it."""
+    why = f"{first_value(messages, 'step')} error: {first_value(messages, 'why')}"
+    if in_wsl(machine):
+        return error(
+            f"The NVIDIA container toolkit is there, but cannot use the driver of Windows from WSL ({why}): Windows, "
+            "its NVIDIA driver, WSL and the toolkit (or Docker Desktop) do not fit each other.",
+            evidence=shown(messages),
+            fix=Fix(
+                "Update Windows (no preview build), the NVIDIA driver in Windows, WSL (wsl --update, then "
+                "wsl --shutdown) and Docker Desktop or the toolkit; the distribution must be WSL 2, and nvidia-smi "
+                "has to work in it first",
+                command="nvidia-smi; ls -l /dev/dxg /usr/lib/wsl/lib",
+                verify="docker run --rm --gpus all ubuntu nvidia-smi",
+            ),
+            cause="wsl-unsupported",
+            confidence="likely",
+            explains=("container-device-access", "missing-shared-library"),
+        )
+    return error(
+        f"The NVIDIA container toolkit is installed, but failed to give the GPU to the container ({why}).",
+        evidence=shown(messages),
+        fix=Fix(
+            "nvidia-smi has to work on the host first: after an update of the driver, reboot. Then update the toolkit "
+            "(nvidia-container-toolkit, libnvidia-container1), or use CDI; its log says more (debug= in "
+            "/etc/nvidia-container-runtime/config.toml)",
+            command="nvidia-smi; ls -l /dev/nvidia*",
             verify="docker run --rm --gpus all ubuntu nvidia-smi",
         ),
         confidence="likely",

@@ -35,6 +35,29 @@ def test_no_driver_on_the_host() -> None:
     assert found is not None and found.cause == "kernel-module-not-loaded"
 
 
+_HOOK = "docker: OCI runtime create failed: nvidia-container-cli: initialization error: {}: unknown."
+
+
+def test_a_line_of_the_toolkit_shows_that_it_is_installed() -> None:
+    found = finding_of(CHECK, _HOOK.format("driver error: failed to process request"), nvidia_gpu())
+    assert found is not None and found.cause == "container-device-access"
+    assert "is installed, but failed" in found.message and "driver error: failed to process request" in found.message
+    assert "no NVIDIA runtime" not in found.message and "nvidia-ctk runtime configure" not in words_of(found)
+
+
+def test_in_wsl_driver_and_windows_do_not_fit() -> None:
+    text = "Docker on WSL 2:\n" + _HOOK.format("driver error: failed to process request")
+    assert [one.cause for one in diagnosed(text).causes] == ["wsl-unsupported"]
+    found = finding_of(CHECK, text, nvidia_gpu())
+    assert found is not None and "wsl --update" in words_of(found)
+
+
+def test_where_the_engine_lacks_the_runtime_too_that_counts() -> None:
+    text = f"{NO_DRIVER}\nAfter I installed it:\n{_HOOK.format('driver error: failed to process request')}"
+    found = finding_of(CHECK, text, nvidia_gpu())
+    assert found is not None and "no NVIDIA runtime" in found.message
+
+
 def test_other_errors_of_docker_are_silent() -> None:
     text = "docker: Error response from daemon: pull access denied for image."
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
