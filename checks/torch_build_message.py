@@ -30,6 +30,7 @@ from rocdoctor.model.facts import Machine, Message
 _NO_SUPPORT = "torch-without-gpu-support"
 _NO_DRIVER = "no-nvidia-driver"
 _OLD_DRIVER = "cuda-driver-insufficient"
+_NO_GPU_MEANT = "prose-no-gpu-on-purpose"
 _EXPLAINS = ("gpu-arch-not-built", "driver-too-old", "kernel-module-not-loaded", "torch-cpu-only-build")
 
 
@@ -41,6 +42,8 @@ def torch_build_message(machine: Machine) -> Outcome:
         return _cuda_build_on_amd(machine, messages)
     if without := said(machine, _NO_SUPPORT):
         return _no_gpu_support(machine, without)
+    if said(machine, _NO_GPU_MEANT) and not here:
+        return not_applicable("the program is to run without a GPU, as the text says")
     if old := said(machine, _OLD_DRIVER):
         return _old_driver(machine, old)
     if here != {"nvidia"}:

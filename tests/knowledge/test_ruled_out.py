@@ -24,3 +24,25 @@ _OOPS = (
 )
 def test_a_crash_of_the_kernel_is_no_left_over_process(text: str, cause: str) -> None:
     assert first_cause(text) == cause
+
+
+_BANNER = (
+    "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.\n"
+    "E0319 13:20:57.08 1 pinned_memory_manager.cc:194] failed to allocate pinned system memory: CUDA driver version is "
+    "insufficient for CUDA runtime version\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ("The server stops at once:\n", "container-device-access"),
+        ("I start the server in non-GPU mode, as its manual describes, and it stops:\n", "not-environment"),
+        ("Unable to start the server on a CPU-only device:\n", "not-environment"),
+        ("We deploy Triton on two nodes for CPU inference, one of them stops:\n", "not-environment"),
+        ("It starts in CPU-only mode although the machine has two GPUs:\n", "container-device-access"),
+        ("It should use the GPU and not run on a machine without a GPU:\n", "container-device-access"),
+    ],
+)
+def test_a_missing_driver_is_no_fault_where_no_gpu_is_meant(words: str, cause: str) -> None:
+    assert first_cause(words + "```\n" + _BANNER + "```\n") == cause
