@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.text_kit import first_cause
+from tests.text_kit import diagnosed, first_cause
 
 _KEPT = "I stopped training with Ctrl-C, and the GPU memory of my MI50 is not released, only a reboot helps.\n"
 _OOPS = (
@@ -46,3 +46,23 @@ _BANNER = (
 )
 def test_a_missing_driver_is_no_fault_where_no_gpu_is_meant(words: str, cause: str) -> None:
     assert first_cause(words + "```\n" + _BANNER + "```\n") == cause
+
+
+_UNUSED = "The server in our docker container does not use the GPU (GeForce RTX 3060), it computes on the CPU.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "causes"),
+    [
+        ("", ["container-device-access", "driver-too-old", "driver-library-mismatch"]),
+        (
+            "The command `docker run --rm --gpus all ubuntu nvidia-smi` works.\n",
+            ["wrong-backend-build", "gpu-arch-not-built", "container-device-access"],
+        ),
+        ("In the container nvidia-smi lists the card.\n", ["wrong-backend-build", "gpu-arch-not-built"]),
+        ("On the host nvidia-smi works.\n", ["container-device-access"]),
+        ("`docker run --rm --gpus all ubuntu nvidia-smi` prints an error.\n", ["container-device-access"]),
+    ],
+)
+def test_what_nvidia_smi_shows_in_a_container_clears_driver_and_toolkit(words: str, causes: list[str]) -> None:
+    assert [one.cause for one in diagnosed(_UNUSED + words).causes][: len(causes)] == causes
