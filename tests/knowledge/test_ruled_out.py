@@ -66,3 +66,19 @@ _UNUSED = "The server in our docker container does not use the GPU (GeForce RTX 
 )
 def test_what_nvidia_smi_shows_in_a_container_clears_driver_and_toolkit(words: str, causes: list[str]) -> None:
     assert [one.cause for one in diagnosed(_UNUSED + words).causes][: len(causes)] == causes
+
+
+_SEEN_BY_ROOT = "torch does not use my RX 580 (gfx803). I have to call clinfo {}.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ("again each time, it does not show the gpu", "pcie-atomics-missing"),
+        ("with sudo, it does not show the gpu", "pcie-atomics-missing"),  # shows nothing even then
+        ("with sudo though, else it does not show the gpu", "device-permission"),
+        ("as root, or the card is not listed", "device-permission"),
+    ],
+)
+def test_a_card_that_root_sees_has_what_its_path_must_offer(words: str, cause: str) -> None:
+    assert first_cause(_SEEN_BY_ROOT.format(words)) == cause
