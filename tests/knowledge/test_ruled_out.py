@@ -82,3 +82,23 @@ _SEEN_BY_ROOT = "torch does not use my RX 580 (gfx803). I have to call clinfo {}
 )
 def test_a_card_that_root_sees_has_what_its_path_must_offer(words: str, cause: str) -> None:
     assert first_cause(_SEEN_BY_ROOT.format(words)) == cause
+
+
+_ALONE = (
+    "init_process_group hangs in my notebook on 2 x Tesla P100.\n```python\ndist.init_process_group('nccl', {})\n```\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more", "cause"),
+    [
+        ("init_method='tcp://localhost:9129', rank=0, world_size=2", "", "not-environment"),
+        ("world_size=2,\n    rank=0", "", "not-environment"),
+        ("rank=0, world_size=2", "The second terminal runs it with rank=1.\n", "rendezvous-name-resolution"),
+        ("rank=0, world_size=2", "I start it with torchrun.\n", "rendezvous-name-resolution"),
+        ("rank=args.rank, world_size=2", "", "rendezvous-name-resolution"),
+        ("rank=0, world_size=1", "", "rendezvous-name-resolution"),
+    ],
+)
+def test_one_rank_of_two_waits_for_the_other(arguments: str, more: str, cause: str) -> None:
+    assert first_cause(_ALONE.format(arguments) + more) == cause
