@@ -38,6 +38,7 @@ def gtt_larger_than_ttm(machine: Machine, gpu: Gpu) -> Outcome:
             "allocations beyond that fail.",
             evidence=(quote(log.source, event.text, event.line),),
             about=About("amdgpu", "gttsize"),
+            finer="gtt-limit",
             fix=Fix(
                 "Set the TTM limit on the kernel command line instead of the amdgpu parameter (amdttm.pages_limit too "
                 "with the packaged driver), leave memory for the system, and reboot",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from rocdoctor.insight.texts.log_events import other_events, quotes
 from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Selected, Subjects, check, cite, info, quote, warning
-from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.evidence import Known, Source, known, value_or
 from rocdoctor.model.facts import Machine, Nic
 from rocdoctor.model.subject import Subject
 
@@ -44,10 +44,9 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
         if not counted:
             return None
         words = ", ".join(f"{name} {_count(name, count)}" for name, count in counted.items())
-        source = nic.state.source if isinstance(nic.state, Known) else ""
         return info(
             f"This InfiniBand port is active, but its link was lost or disturbed: {words}.",
-            evidence=[quote(source, words)],
+            evidence=[quote(_counter_source(nic, name), f"{name} {count}") for name, count in counted.items()],
             fix=Fix(
                 "If the counters grow, reseat or replace the cable and look at the port of the switch",
                 command="perfquery -x; ibqueryerrors",
@@ -91,6 +90,13 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
         evidence=[cite(nic.state)],
         fix=fix,
     )
+
+
+def _counter_source(nic: Nic, name: str) -> Source:
+    """The counter's own file, which is in a folder beside that of the port's state."""
+    source = nic.state.source if isinstance(nic.state, Known) else Source("")
+    folder, state, rest = source.question.rpartition("/state")
+    return Source(f"{folder}/counters/{name}", 1) if state and not rest else source
 
 
 def _count(name: str, count: int) -> str:

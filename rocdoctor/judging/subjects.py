@@ -22,13 +22,27 @@ def number_ranges(numbers: Iterable[int]) -> str:
 
 
 def subject_parts(subjects: Iterable[Subject]) -> tuple[str, list[str]]:
-    """(``gpu 0-7``, the PCI addresses behind); subjects that are no GPUs are named as they are, without addresses."""
+    """(``gpu 0-7``, the PCI addresses behind); subjects that are no GPUs are named as they are, without addresses.
+
+    GPUs that a tool counts otherwise and that have no address carry that tool's numbers: ``gpu 0 (nvidia-smi 6)``.
+    """
     each = list(dict.fromkeys(subjects))
     numbered = [(one.index, one_line(one.where)) for one in each if one.kind == "gpu" and one.index is not None]
     if not each or len(numbered) < len(each):
         return ", ".join(dict.fromkeys(one_line(one.label) for one in each)), []
     numbered.sort()
-    return f"gpu {number_ranges(number for number, _ in numbered)}", [where for _, where in numbered if where]
+    short = f"gpu {number_ranges(number for number, _ in numbered)}"
+    counted = _counted_otherwise(numbered)
+    return (f"{short} ({counted})", []) if counted else (short, [where for _, where in numbered if where])
+
+
+def _counted_otherwise(numbered: list[tuple[int, str]]) -> str:
+    """``nvidia-smi 6-7``: the numbers of one tool that names all of these GPUs, where they are not ours; else ""."""
+    named = [where.rpartition(" ") for _, where in numbered]
+    if len({tool for tool, _, _ in named}) != 1 or not all(tool and number.isdecimal() for tool, _, number in named):
+        return ""
+    numbers = [int(number) for _, _, number in named]
+    return f"{named[0][0]} {number_ranges(numbers)}" if numbers != [index for index, _ in numbered] else ""
 
 
 def subjects_text(subjects: Iterable[Subject]) -> str:

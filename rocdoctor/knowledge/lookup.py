@@ -213,6 +213,11 @@ def finer_title(finer_id: str) -> str:
     return next((str(one["title"]) for one in load_table("causes")["finer"] if one["id"] == finer_id), "")
 
 
+def told_title(cause_id: str, finer_id: str) -> str:
+    """What a cause is called beside a finding that points to it: more precisely where its ``finer`` says so."""
+    return (finer_title(finer_id) if finer_id else "") or cause_title(cause_id)
+
+
 def gfx_of_device(device_id: int | str, revision: int | str | None = None) -> str | None:
     """The gfx target of an AMD PCI device id when every part with that id agrees, else None."""
     found = {one.gfx for one in gpu_candidates("amd", device_id, revision)}

@@ -11,7 +11,7 @@ def test_a_gtt_beyond_the_limit_is_a_warning_with_both_sizes_and_the_pages() -> 
     line = event("gtt-ttm-mismatch", bdf=BDF, gtt_bytes=120 << 30, ttm_bytes=62 << 30)
     (verdict,) = judge(NAME, machine(amd_gpu(), kernel=Kernel(log=log(line))))
     assert verdict.finding is not None
-    assert verdict.finding.severity == "warning"
+    assert (verdict.finding.severity, verdict.finding.finer) == ("warning", "gtt-limit")
     assert "120.0 GiB" in verdict.finding.message
     assert "62.0 GiB" in verdict.finding.message
     assert verdict.finding.fix is not None

@@ -54,6 +54,16 @@ def test_counters_of_an_active_port_are_a_note() -> None:
     assert "link_downed 255 times or more" in second.finding.message
 
 
+def test_a_counter_is_quoted_from_its_own_file() -> None:
+    folder = "/sys/class/infiniband/mlx5_1/ports/1"
+    nic = Nic("mlx5_1", "infiniband", state=k("ACTIVE", f"read {folder}/state"), counters={"link_downed": 255})
+    (verdict,) = judge(NAME, of(nic))
+    assert verdict.finding is not None
+    assert [(one.value, one.source, one.line) for one in verdict.finding.evidence] == [
+        ("link_downed 255", f"read {folder}/counters/link_downed", 1)
+    ]
+
+
 def test_an_unknown_state_is_unknown_and_ethernet_is_not_judged() -> None:
     assert states(judge(NAME, of(Nic("mlx5_0", "infiniband")))) == ["unknown"]
     assert states(judge(NAME, of(Nic("eno1", "ethernet", state=k("down"))))) == ["not-applicable"]

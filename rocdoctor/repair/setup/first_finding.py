@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.knowledge.lookup import cause_title, finer_title
+from rocdoctor.knowledge.lookup import told_title
 from rocdoctor.model.finding import Cause
 from rocdoctor.repair.setup.gpus_without_rocm import OF_COMPUTE, trains_without_gpu
 from rocdoctor.repair.setup.plan import Step, Verify
@@ -42,13 +42,13 @@ def _how_near(situation: Situation, step: Step, main: Cause) -> int:
 def step_of(main: Cause) -> Step:
     """A step made of what no other step of the plan repairs; the goal needs it where it is an error."""
     fix = main.finding.fix if main.finding is not None else None
-    finer = finer_title(main.finding.finer) if main.finding is not None else ""
+    finer = main.finding.finer if main.finding is not None else ""
     told = [sentence(fix.text)] if fix is not None else [sentence(main.remedy)] if main.remedy else []
     if fix is not None and fix.beside_text:
         told.append(f"To begin with: {fix.beside_text}")
     return Step(
         f"found-{main.check}",
-        f"Repair what check finds: {finer or cause_title(main.cause)}",
+        f"Repair what check finds: {told_title(main.cause, finer)}",
         "todo",
         sentence(main.message),
         main.finding.evidence if main.finding is not None else (),

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rocdoctor.judging.subjects import is_whole, subject_parts, subjects_text
 from rocdoctor.knowledge.lookup import cause as cause_entry
+from rocdoctor.knowledge.lookup import told_title
 from rocdoctor.model.finding import Confidence, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.shell_command import as_named
@@ -129,13 +130,14 @@ def _belongs(out: _Page, row: FindingsRow, diagnosis: Diagnosis) -> None:
 
 def _cause_words(row: FindingsRow, diagnosis: Diagnosis) -> list[str]:
     name = row.follows or row.cause
-    entry = cause_entry(name)
-    if entry is None or row.word == "info":
+    if cause_entry(name) is None or row.word == "info":
         return []
+    stands = next((one.finding for one in diagnosis.causes if one.cause == name), row.finding)
+    title = told_title(name, stands.finer if stands is not None else "")
     if row.follows:
-        return [f"follows from: {entry.title}; fix that first"]
+        return [f"follows from: {title}; fix that first"]
     first = bool(diagnosis.causes) and diagnosis.causes[0].cause == name
-    return [f"root cause{', the one to do first' if first else ''}: {entry.title}"]
+    return [f"root cause{', the one to do first' if first else ''}: {title}"]
 
 
 def _sure(out: _Page, confidence: Confidence, evidence: Sequence[Evidence]) -> None:

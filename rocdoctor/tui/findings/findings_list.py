@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rocdoctor.judging.subjects import grouped, is_whole, sentence, subject_parts
-from rocdoctor.knowledge.lookup import cause as cause_entry
+from rocdoctor.knowledge.lookup import told_title
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, State, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.subject import Subject
@@ -112,8 +112,7 @@ def _has(row: FindingsRow, title: str, text: str) -> bool:
     found = row.finding
     said = [row.check, row.where, row.word, row.why, title, *(one.label for one in row.subjects)]
     if found is not None:
-        entry = cause_entry(found.cause)
-        said += [found.message, found.cause, entry.title if entry is not None else ""]
+        said += [found.message, found.cause, told_title(found.cause, found.finer)]
         said += [found.fix.text, found.fix.command] if found.fix is not None else []
         said += [
             part for one in row.members if one.finding for e in one.finding.evidence for part in (e.value, e.source)
@@ -187,8 +186,7 @@ def _grave(row: FindingsRow) -> bool:
 
 
 def _heading(number: int, cause: Cause, preliminary: bool) -> str:
-    entry = cause_entry(cause.cause)
-    title = entry.title if entry is not None else cause.cause
+    title = told_title(cause.cause, cause.finding.finer if cause.finding is not None else "")
     return f"{heading_words(preliminary) if number == 0 else f'cause {number + 1}'}: {title}{_SURE[cause.confidence]}"
 
 

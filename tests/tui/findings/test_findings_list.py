@@ -10,6 +10,7 @@ from rocdoctor.knowledge.lookup import causes
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.subject import MACHINE, Subject
 from rocdoctor.tui.findings.empty_list import no_rows
+from rocdoctor.tui.findings.finding_page import page
 from rocdoctor.tui.findings.findings_list import (
     Filter,
     FindingsSection,
@@ -61,6 +62,17 @@ def test_causes_come_in_their_order_with_what_follows_below_and_notes_last() -> 
         ("other findings", [("lone", "")]),
         ("worth knowing", [("note", "")]),
     ]
+
+
+def test_a_cause_is_called_what_its_finding_knows_more_precisely() -> None:
+    killed = failed("oom-killer-log", "The kernel's OOM killer ended processes.", "warning", "out-of-memory")
+    assert killed.finding is not None
+    killed = replace(killed, finding=replace(killed.finding, finer="host-memory"))
+    found = diagnosis_of([killed])
+    (section,) = sections(found)
+    assert section.heading == "do first: Main memory ran out"
+    assert "root cause, the one to do first: Main memory ran out" in page(section.rows[0], found, None, 80).plain
+    assert filtered((section,), Filter(text="main memory"), TITLES) == (section,)
 
 
 def test_findings_without_a_cause_are_a_list_of_their_own() -> None:
