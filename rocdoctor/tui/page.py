@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Click, ScreenResume
 from textual.timer import Timer
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS, KEYS, Area
@@ -205,7 +205,7 @@ class Page(KeptFocus):
         with Container(id="body"):
             yield from self.body()
         yield Static("", id="too-small", markup=False)
-        footer = KeyLine(own=self.OWN_KEYS, show_command_palette=False)
+        footer = KeyLine(own=self.OWN_KEYS)
         footer.compact = self.app.size.width < _USUAL
         yield footer
 
@@ -309,7 +309,7 @@ class Page(KeptFocus):
     def adapt(self) -> None:
         """Show and hide parts for the room that there is; called before the first layout and for each new size."""
         size = self.app.size
-        self.query_one(Footer).compact = size.width < _USUAL
+        self.query_one(KeyLine).compact = size.width < _USUAL
         if self.has_class("small"):
             words = f"{size.width} x {size.height} characters are too few for the screens, which need "
             words += f"{SMALLEST[0]} x {SMALLEST[1]}: t shows the report as text, q leaves."

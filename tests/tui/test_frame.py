@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Footer
 
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
@@ -15,6 +14,7 @@ from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.help.screen import HelpPanel, page_keys
 from rocdoctor.tui.page import AreaBar
 from rocdoctor.tui.topology.screen import TopologyPage
+from rocdoctor.tui.widgets.key_line import KeyLine
 from tests.kit import ROOT
 from tests.tui.kit import driven, fixture_host, shown
 from tools.docs.pictures import settled
@@ -47,7 +47,7 @@ def test_all_screens_stand_in_their_bar_and_can_be_clicked_and_the_key_bar_is_cl
                 assert re.search(rf"{key} ?{name}\b", shown(app).splitlines()[1]), width
             if width > 60:
                 assert shown(app).splitlines()[-1].endswith(" q Quit"), width
-            assert app.screen.query_one(Footer).compact == (width < 80)
+            assert app.screen.query_one(KeyLine).compact == (width < 80)
 
     driven(fixture_host("recorded-cpu-vm"), look, (60, 16))
 

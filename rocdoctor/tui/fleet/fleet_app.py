@@ -68,7 +68,7 @@ class FleetApp(TypedAhead):
             yield SearchedRowOptions(id="nodes")
             with VerticalScroll(id="beside"):
                 yield FlowText(id="told")
-        yield KeyLine(show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Read after the first frame."""

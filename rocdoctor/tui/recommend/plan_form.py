@@ -47,7 +47,7 @@ class PlanForm(Container):
     PlanForm #model { width: 1fr; height: 1; }
     PlanForm #search-line { height: 1; }
     PlanForm #search-label { width: 9; padding: 0 1; }
-    PlanForm #hint { height: auto; padding: 1 1 0 1; color: $text-muted; }
+    PlanForm #hint { height: 1fr; padding: 1 1 0 1; color: $text-muted; }
     """
 
     class Changed(Message):
@@ -190,7 +190,7 @@ class PlanForm(Container):
             words = f"{at.value or 'any'}: {at.meaning}. Left and right choose."
         elif at is not None:
             words = _HINTS.get(at.id or "", "")
-        self.query_one("#hint", Painted).update(Text(words))
+        self.query_one("#hint", Painted).update(Text(words), layout=False)  # what the fields leave is its room
 
 
 def _fields() -> list[tuple[str, Widget]]:

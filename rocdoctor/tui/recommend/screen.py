@@ -72,7 +72,7 @@ class RecommendPage(Page):
     RecommendPage #plan { height: auto; padding: 0 1; }
     RecommendPage.wide #form-box { width: 50; border-right: solid $accent; }
     RecommendPage.wide PlanForm { layout: vertical; }
-    RecommendPage.wide #state { min-height: 5; }
+    RecommendPage.wide #state { height: 5; }
     RecommendPage.wide #fields { width: 100%; height: 13; }
     RecommendPage.wide #model-box { width: 100%; height: 1fr; border-left: none; border-top: solid $panel; }
     """
@@ -172,7 +172,8 @@ class RecommendPage(Page):
         self._say(one_line(str(error)) or type(error).__name__)
 
     def _say(self, words: str) -> None:
-        self.query_one("#state", Painted).update(Text(words))
+        fixed = self.has_class("wide")  # the room of these words there
+        self.query_one("#state", Painted).update(Text(words), layout=not fixed)
 
     def _say_progress(self, words: str) -> None:
         """Words that the least height has room for: the form stays where it is."""
