@@ -69,7 +69,10 @@ class StateLine(Painted):
             text.append(f" {words} ...", style="not reverse")
         elif self._live and look.asked is not None:
             read = time.localtime(time.time() - (time.monotonic() - look.asked))
-            text.append(f" read at {time.strftime('%H:%M:%S', read)}", style="dim not reverse")
+            said = f" read at {time.strftime('%H:%M:%S', read)}"
+            if text.cell_len + len(said) > self.app.size.width:  # behind an alarm: whole, or not at all
+                said = said.replace(" read at", "")
+            text.append(said if text.cell_len + len(said) <= self.app.size.width else "", style="dim not reverse")
         self.update(text, layout=False)  # one line, whatever it says
 
 
@@ -311,9 +314,9 @@ class Page(KeptFocus):
         size = self.app.size
         self.query_one(KeyLine).compact = size.width < _USUAL
         if self.has_class("small"):
-            words = f"{size.width} x {size.height} characters are too few for the screens, which need "
-            words += f"{SMALLEST[0]} x {SMALLEST[1]}: t shows the report as text, q leaves."
-            told = [*self._headline(), "", words]
-            if len(told) > 5 and sum(len(textwrap.wrap(one, size.width)) or 1 for one in told) > size.height:
-                del told[-3]  # the command; what is wrong, what to do and how to see the report come first
+            words = f"{size.width} x {size.height} is too small: {SMALLEST[0]} x {SMALLEST[1]} is needed"
+            told = [*self._headline(), "", "t: the report as text, q: quit", words]
+            room = (size.width - 2, size.height - 1)  # a blank on both sides, and the line on top
+            if len(told) > 6 and sum(len(textwrap.wrap(one, room[0])) or 1 for one in told) > room[1]:
+                del told[-4]  # the command; what is wrong, what to do and how to see the report come first
             self.query_one("#too-small", Static).update("\n".join(told))

@@ -120,11 +120,11 @@ def test_a_limit_is_set_on_the_screen_and_taken_back(size: tuple[int, int]) -> N
         await until(pilot, lambda: shown(app).startswith(" rocdoctor  ! gpu 0 mem 81 of 80 °C, your limit"), 5)
         assert told[0].startswith("alarm at 80 °C; to keep it: alarm = 80 in ")
         assert told[1].endswith("gpu 0: mem has reached your limit of 80 °C")
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "alarm at 80 °C" in shown(app) and "own limit" in shown(app))
         await answer("off")
         await until(pilot, lambda: "! gpu" not in shown(app).splitlines()[0], 5)
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "own limit" not in shown(app))
         assert app.alarm_c is None
 
@@ -157,7 +157,7 @@ def test_it_stands_on_every_screen_while_it_lasts(
         top = shown(app).splitlines()[0]
         assert "!" not in top
         host.texts[temperature(0, 3)] = "109000"
-        await pilot.press("n")
+        await pilot.press("full_stop")
         said = " rocdoctor  ! gpu 0 mem 109 of 108 °C since "
         await until(pilot, lambda: shown(app).startswith(said), 5)
         for key in "1235678":
@@ -168,7 +168,7 @@ def test_it_stands_on_every_screen_while_it_lasts(
         assert [one.split(" ", 1)[1] for one in told] == ["gpu 0: mem has reached its limit of 108 °C"]
         await pilot.press("4")
         host.texts[temperature(0, 3)] = "80000"
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "! gpu" not in shown(app).splitlines()[0])
         assert len(rung) == bell
 

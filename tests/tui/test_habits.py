@@ -117,7 +117,8 @@ def test_the_smallest_terminal_has_what_is_wrong_and_what_to_do() -> None:
         words = " ".join(text.split())
         assert "WHAT IS WRONG gpu 3: Uncorrectable hardware errors" in words
         assert "Take this GPU out of the job" in words
-        assert "t shows the report" in words
+        assert "t: the report as text, q: quit" in words
+        assert words.endswith("60 x 16 is needed"), "cut"
         assert "Again" not in text, "keys of a screen that is not there"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rocdoctor.insight.gpus.presence import count_words, kernel_log, taken_in_log
 from rocdoctor.judging.check import quote
+from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.situation import Situation
@@ -19,3 +20,22 @@ def taken_by_log(situation: Situation, gpus: Sequence[Gpu]) -> tuple[str, tuple[
         return None
     why = f"The kernel log of the last start says that the driver took {count_words(len(gpus), 'AMD GPU')}."
     return why, tuple(found[:2])
+
+
+def lines_in_log(situation: Situation, gpus: Sequence[Gpu]) -> tuple[Evidence, ...]:
+    """Lines of the kernel log that a driver of AMD wrote about each GPU; none where one has no such line.
+
+    The kernel puts the name of the driver that is bound at that moment before the address (``dev_driver_string``). One
+    whose start fails writes such lines too.
+    """
+    log = kernel_log(situation.machine)
+    if log is None:
+        return ()
+    found: list[Evidence] = []
+    for gpu in gpus:
+        address = value_or(gpu.bdf, "")
+        line = next((one for one in log.events if address and f"amdgpu {address}: " in one.text), None)
+        if line is None:
+            return ()
+        found.append(quote(log.source, line.text, line.line))
+    return tuple(found[:2])

@@ -175,7 +175,7 @@ def filter_text(wanted: Filter, counts: Mapping[str, int]) -> tuple[Text, list[t
         ends.append((text.cell_len, part))
     others = [f"{counts[state]} {names[state]}" for state in ("crashed", "unknown") if counts.get(state)]
     if wanted.subject is not None:
-        text.append(f"of {wanted.subject.label} alone (Escape: of all)  ", style="bold")
+        text.append(f"\n {wanted.subject.label} only (Escape: all)  ", style="bold")  # the line is full as it is
     if others and wanted.state == "fail":
         text.append("also " + ", ".join(others), style="italic")
     return text, ends

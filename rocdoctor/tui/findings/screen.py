@@ -45,7 +45,7 @@ class FindingsPage(Page):
     AUTO_FOCUS = "#list"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "verify", "Verify", tooltip="verify the fix here"),
-        Binding("x", "apply", "Fix", tooltip="apply the fix here, after a question"),
+        Binding("F", "apply", "Fix", tooltip="apply the fix here, after a question"),
         Binding("u", "undo", "Undo", tooltip="take back the fix that was applied from this row, after a question"),
         Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix, or the parameter"),
         Binding("e", "evidence", "Evidence", show=False),

@@ -57,7 +57,8 @@ class SetupPage(Page):
     CSS = """
     SetupPage #setup-head { height: auto; padding: 0 1; }
     SetupPage #setup-parts { height: 1fr; layout: vertical; }
-    SetupPage #setup-list { height: 40%; border: none; border-bottom: solid $panel; }
+    SetupPage #setup-list { height: 40%; border: none; border-bottom: solid $panel; text-wrap: nowrap;
+        text-overflow: ellipsis; }
     SetupPage #setup-detail { height: 1fr; padding: 0 1; }
     SetupPage.wide #setup-parts { layout: horizontal; }
     SetupPage.wide #setup-list { width: 45%; height: 1fr; border-bottom: none; border-right: solid $panel; }

@@ -61,7 +61,7 @@ class ThermalsPage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
         Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, or not at all"),
-        Binding("n", "now", "Now", show=False, tooltip="look now"),
+        Binding("full_stop", "now", "Now", show=False, key_display=".", tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
         Binding("p", "plots", "Plots", tooltip="only the plots of the selected GPU, or its values again"),
         Binding("s", "sort", "Sort", tooltip="sort the GPUs by number, heat, power or use"),
@@ -72,7 +72,7 @@ class ThermalsPage(Page):
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("up, down", "select a GPU"),
         ("Enter", "the findings of the selected GPU"),
-        ("n", "look now"),
+        (".", "look now"),
         ("tab", "to the details, which scroll"),
         ("a", "set a limit of your own for temperatures"),
         ("s", "sort by number, heat (nearest to its limit first), power or use"),

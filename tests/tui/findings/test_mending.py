@@ -73,12 +73,12 @@ def test_a_kernel_value_is_shown_asked_for_written_and_taken_back(
         await _open(app, pilot, _NUMA)
         await until(pilot, lambda: "x Fix" in shown(app))
         assert "u Undo" not in shown(app)
-        await pilot.press("x")
+        await pilot.press("F")
         await until(pilot, lambda: "write 0 to /proc/sys/kernel/numa_balancing (now 1)" in shown(app))
         await pilot.press("n")
         await until(pilot, lambda: "apply the fix of" not in shown(app))
         assert host.value.read_text() == "1\n", "no means no"
-        await pilot.press("x")
+        await pilot.press("F")
         await until(pilot, lambda: "apply the fix of" in shown(app))
         await pilot.press("y")
         await until(pilot, lambda: host.value.read_text().strip() == "0")
@@ -123,7 +123,7 @@ def test_a_fix_that_needs_root_is_refused_in_words_and_changes_nothing(
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _NUMA)
         monkeypatch.setattr(page, "notify", lambda words, **_: said.append(words))
-        await pilot.press("x")
+        await pilot.press("F")
         await until(pilot, lambda: said)
         assert "it needs root" in said[0] and "c copies the command" in said[0]
         assert host.value.read_text() == "1\n" and not scratch.state.exists()
@@ -143,7 +143,7 @@ def test_what_broke_off_is_said_and_can_be_taken_back(scratch: Scratch, monkeypa
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _NUMA)
-        await pilot.press("x")
+        await pilot.press("F")
         await until(pilot, lambda: "apply the fix of" in shown(app))
         with monkeypatch.context() as broken:
             broken.setattr("rocdoctor.repair.fixes.apply.read_kernel", breaks)
@@ -167,7 +167,7 @@ def test_the_lines_of_a_file_that_would_change_are_shown_before_the_question(
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, "gfx-override-mismatch")
-        await pilot.press("x")
+        await pilot.press("F")
         await until(pilot, lambda: "apply the fix of" in shown(app))
         assert "-    export HSA_OVERRIDE_GFX_VERSION=10.3.0" in shown(app)
         assert "switch off line 5 of ~/.bashrc" in shown(app)
@@ -219,12 +219,12 @@ def test_each_row_takes_back_its_own_fix_in_any_order(scratch: Scratch, monkeypa
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _OVERRIDE)
-        await _yes_to(app, pilot, "x", f"apply the fix of {_OVERRIDE}?")
+        await _yes_to(app, pilot, "F", f"apply the fix of {_OVERRIDE}?")
         assert bashrc.read_text() != BASHRC
         await _go(app, pilot, _DENIED)
         assert not page.check_action("undo", ()) and "u takes it back" not in _panel(page), "nothing was done here"
         await pilot.press("u")
-        await _yes_to(app, pilot, "x", f"apply the fix of {_DENIED}?")
+        await _yes_to(app, pilot, "F", f"apply the fix of {_DENIED}?")
         assert "alice" in group.read_text()
 
         await _go(app, pilot, _OVERRIDE)
@@ -249,7 +249,7 @@ def test_other_evidence_with_the_same_row_neither_tells_nor_takes_back_what_was_
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _OVERRIDE)
-        await _yes_to(app, pilot, "x", f"apply the fix of {_OVERRIDE}?")
+        await _yes_to(app, pilot, "F", f"apply the fix of {_OVERRIDE}?")
         mended = bashrc.read_text()
         assert mended != BASHRC
         app.open(fixture_host(_GUIDE))
@@ -275,7 +275,7 @@ def test_where_no_step_was_done_nothing_is_offered_to_be_taken_back(
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _DENIED)  # there is no usermod here
-        await _yes_to(app, pilot, "x", f"apply the fix of {_DENIED}?")
+        await _yes_to(app, pilot, "F", f"apply the fix of {_DENIED}?")
         assert "FAILED: " in _panel(page) and "If a step left something" in _panel(page)
         assert "u takes it back" not in _panel(page) and not page.check_action("undo", ())
 
@@ -296,7 +296,7 @@ def test_evidence_opened_while_the_fix_is_looked_at_ends_the_question(
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _OVERRIDE)
-        await pilot.press("x")
+        await pilot.press("F")
         await until(pilot, going.is_set)
         app.open(fixture_host(_GUIDE))
         await until(pilot, lambda: not app.look.busy and app.look.diagnosis is not None)

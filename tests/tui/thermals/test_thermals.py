@@ -84,7 +84,7 @@ def test_values_change_while_one_watches_and_can_be_sorted_and_written(tmp_path:
         assert "Looking every 2 s" in shown(app)
         assert "mem 60 of 108" in shown(app)
         host.texts[temperature(0, 3)] = "104000"
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "mem 104 of 108" in shown(app))
         await until(pilot, lambda: re.search(r"the last \d+ s, ", text_of_detail(app)))
         assert "60 to 104 °C" in text_of_detail(app)
@@ -206,24 +206,24 @@ def test_who_does_not_answer_or_breaks_is_named_until_it_answers_and_the_others_
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await answered(app, pilot)
         host.timing_out = "/drm/card1/device/"
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "no answer from gpu 1 since" in shown(app))
         lines = shown(app).splitlines()
         assert next(line for line in lines if line.startswith(" 0 ")).count("unknown") == 1
         assert "no answer" in next(line for line in lines if line.startswith(" 1 "))
         host.timing_out = ""
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "no answer" not in shown(app))
         host.hanging = "/drm/card1/device/hwmon/"
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "no answer from gpu 1 since" in shown(app))
         host.let_go()
         await until(pilot, lambda: "no answer" not in shown(app))
         monkeypatch.setattr(Watch, "look", broken)
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "Cannot look: OSError: the child is gone" in shown(app))
         monkeypatch.setattr(Watch, "look", whole)
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "last answer" in shown(app))
 
     driven(host, look)
@@ -241,12 +241,12 @@ def test_throttling_is_an_event_with_time_gpu_and_reason() -> None:
         await answered(app, pilot)
         await until(pilot, lambda: "nothing since this screen was opened" in shown(app))
         host.texts["run nvidia-smi -q -x"] = hot
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "heat: hw_thermal_slowdown" in shown(app))
         event = r" \d\d:\d\d:\d\d  gpu 0 \(0000:1b:00\.0\)  heat: hw_thermal_slowdown, now"
         assert re.search(event, shown(app)), shown(app)
         host.texts.clear()
-        await pilot.press("n")
+        await pilot.press("full_stop")
         await until(pilot, lambda: "hw_thermal_slowdown, now" not in shown(app))
         assert "heat: hw_thermal_slowdown" in shown(app), "what is over stays in the log"
 

@@ -12,7 +12,7 @@ from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.repair.setup import listed_support as lists
-from rocdoctor.repair.setup.logged_driver import taken_by_log
+from rocdoctor.repair.setup.logged_driver import lines_in_log, taken_by_log
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -102,6 +102,9 @@ def _driver(situation: Situation) -> Step:
         if (logged := taken_by_log(situation, gpus)) is not None:
             return Step(_ID, _TITLE, "done", *logged, verify=Verify("gpu-without-driver"))
         why = "The evidence does not show which driver is bound to the GPU; lspci -k shows it."
+        if lines := lines_in_log(situation, gpus):
+            why = "The kernel log has lines of amdgpu about it, but not whether it is bound now; lspci -k shows that."
+            return Step(_ID, _TITLE, "unknown", why, lines, verify=Verify("gpu-without-driver"))
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     for check, step_id in _ELSEWHERE.items():
         found = situation.finding(check, "warning")

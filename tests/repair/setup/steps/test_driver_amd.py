@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.evidence import NOT_ASKED, value_or
 from rocdoctor.model.facts import LogEvent
 from rocdoctor.repair.setup.forms import ansible
-from rocdoctor.repair.setup.plan import Verify
+from rocdoctor.repair.setup.plan import Step, Verify
 from rocdoctor.repair.setup.script import render
 from tests.golden.edits import Broken
 from tests.kit import event, log
@@ -255,6 +255,21 @@ def test_a_log_alone_tells_that_the_driver_took_the_gpu(events: list[LogEvent], 
     assert found.state == state
     if state == "done":
         assert [one.value for one in found.evidence] == ["kfd kfd: amdgpu: added device 1002:744c"]
+
+
+def test_lines_of_the_driver_about_the_gpu_are_said_beside_an_unknown_driver() -> None:
+    card = gpu("xtx", driver=NOT_ASKED, kfd_node=NOT_ASKED)
+    address = str(value_or(card.bdf, ""))
+    line = f"amdgpu {address}: amdgpu: GPU reset begin!"
+
+    def told(text: str) -> Step:
+        kernel = {"log": log(event("gpu-reset-begin", text, address)), "modules": NOT_ASKED}
+        return step_of(planned(desk(card, kernel=kernel)), "driver-amd")
+
+    found = told(line)
+    assert (found.state, [one.value for one in found.evidence]) == ("unknown", [line])
+    assert "has lines of amdgpu" in found.why
+    assert told(line.replace("amdgpu", "vfio-pci")).why.startswith("The evidence does not show")
 
 
 @pytest.mark.parametrize("name", ["wsl2-rx7900xtx", "cpu-only-laptop", "h100-8gpu", "r7-240-display"])
