@@ -71,7 +71,7 @@ def test_a_kernel_value_is_shown_asked_for_written_and_taken_back(
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await _open(app, pilot, _NUMA)
-        await until(pilot, lambda: "x Fix" in shown(app))
+        await until(pilot, lambda: "F Fix" in shown(app))
         assert "u Undo" not in shown(app)
         await pilot.press("F")
         await until(pilot, lambda: "write 0 to /proc/sys/kernel/numa_balancing (now 1)" in shown(app))
@@ -186,7 +186,7 @@ def test_other_evidence_has_no_key_to_change_this_machine() -> None:
 
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot, _NUMA)
-        assert "x Fix" not in shown(app) and not page.check_action("apply", ())
+        assert "F Fix" not in shown(app) and not page.check_action("apply", ())
 
     driven(OverlayHost(fixture_host("mi300x-8gpu"), {log.question: log}), drive, (120, 40))
 
