@@ -59,6 +59,8 @@ def run(options: Options) -> int:
     """Ask, judge, write; what was found is for those who read the record, so the status is 0."""
     if options.with_figures and options.source is not None:
         raise UsageError("--with-figures runs tests on this machine; it cannot be used with --from")
+    if options.source is not None and options.node is None:  # it may be any machine's, and this one would be drained
+        raise UsageError("--from does not say which node it is: name the node with --node")
     node = checked_name(options.node)
     key = key_of(options.key) if options.key is not None else None
     question = ""

@@ -163,6 +163,13 @@ def test_a_record_of_a_bundle_can_be_read_back(tmp_path: Path, capsys: pytest.Ca
     assert run(["gate", "--record", str(path)]) == 0
 
 
+def test_a_record_of_evidence_is_never_that_of_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may be any machine's evidence, and this node would be drained for it."""
+    assert run(["record", "--from", _FIXTURE, "--out", str(tmp_path)]) == 2
+    assert "name the node with --node" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_key_that_others_may_read_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key = tmp_path / "key"
     for content, mode, why in (("k" * 32, 0o644, "others may read"), ("short", 0o400, "at least 16")):
