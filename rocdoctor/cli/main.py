@@ -13,6 +13,7 @@ from rocdoctor import __version__
 from rocdoctor.cli.arguments import Parser, options_of, places_in
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.host import output
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.patience import DEADLINE_S, RUN
 from rocdoctor.knowledge.kept_code import use_kept_code
 from rocdoctor.service.errors import UsageError, suggestion
@@ -69,7 +70,7 @@ def _named(error: OSError, arguments: Sequence[str]) -> bool:
     """Whether it is about a file that the user named, or something in it: a closed folder is no fault of ours."""
     file = os.fspath(error.filename) if isinstance(error.filename, str | bytes | os.PathLike) else ""
     places = [one.partition("=")[2] if one.startswith("--") else one for one in arguments[1:]]
-    places = [os.path.abspath(os.path.expanduser(place)) for place in places if place]
+    places = [os.path.abspath(expanded(place)) for place in places if place]
     found = os.path.abspath(os.fsdecode(file)) if file else ""
     return any(found == place or found.startswith(f"{place.rstrip('/')}/") for place in places)
 
@@ -120,7 +121,7 @@ def _answering(places: Sequence[str], apart: bool) -> None:
 
 def _from_home(path: str) -> str:
     """A path without the name of the one who asks."""
-    home = os.path.expanduser("~")
+    home = expanded("~")
     return f"~{path[len(home) :]}" if f"{path}/".startswith(f"{home}/") else path
 
 

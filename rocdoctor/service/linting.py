@@ -19,6 +19,8 @@ from rocdoctor.service.evidence import read_text
 from rocdoctor.service.session import chosen_checks
 
 _MAX_FILES = 20_000
+_MOST_LOOKED_AT = 200_000  # names of one folder and all below it: more than the largest trees of sources have
+_MOST_TEXT = 64 * 1024 * 1024  # characters of a folder's files
 _MOST_TOLD = 2 * 1024 * 1024
 # Code of others is not what the user wrote.
 _PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "dist-packages"))
@@ -106,11 +108,13 @@ def _of_folder(folder: str, notes: list[str]) -> list[Advised]:
     """What is found in a folder; notes say what of it is not judged."""
     found: list[Advised] = []
     lost: list[str] = []
+    length = 0
     for number, path in enumerate(_below(folder, notes)):
-        if number == _MAX_FILES:
-            notes.append(f"{spelled(folder)}: only its first {_MAX_FILES} files are judged")
+        if number == _MAX_FILES or length >= _MOST_TEXT:
+            notes.append(f"{spelled(folder)}: only its first {number} files are judged; name the folders that matter")
             break
-        one, why = _quiet(path, notes)
+        one, why, read = _quiet(path, notes)
+        length += read
         if one is not None:
             found.append(one)
         elif why:
@@ -124,7 +128,7 @@ def _of_folder(folder: str, notes: list[str]) -> list[Advised]:
 
 
 def _below(folder: str, notes: list[str]) -> Iterator[str]:
-    todo = [folder]
+    todo, seen = [folder], 0
     while todo:
         base = todo.pop()
         try:
@@ -134,6 +138,13 @@ def _below(folder: str, notes: list[str]) -> Iterator[str]:
             continue
         except OSError:
             continue
+        seen += 1 + len(entries)
+        if seen > _MOST_LOOKED_AT:
+            notes.append(
+                f"{spelled(folder)}: it holds too much to be looked through, and {spelled(base)} and what comes after it "
+                "was not; name the folders that matter"
+            )
+            return
         below = [one.name for one in entries if one.is_dir(follow_symlinks=False)]
         todo += [os.path.join(base, one) for one in reversed(below) if one not in _PASSED]
         for name in (one.name for one in entries if not is_folder(one)):
@@ -151,12 +162,12 @@ def _judged(name: str, text: str, notes: list[str]) -> str:
     return part
 
 
-def _quiet(path: str, notes: list[str]) -> tuple[Advised | None, str]:
-    """A file of a folder, or why nothing is known of it; "" where it is no file to be read at all."""
+def _quiet(path: str, notes: list[str]) -> tuple[Advised | None, str, int]:
+    """A file of a folder, or why nothing is known of it ("" where it is no file to be read at all), and its length."""
     try:
         text = _judged(path, read_text(path), notes)
     except InputError as error:
-        return None, str(error)
+        return None, str(error), 0
     found = read_advised(path, text)
     why = "" if found is not None else not_understood(path, text)
-    return found, f"{spelled(path)}: {why}" if why else ""
+    return found, f"{spelled(path)}: {why}" if why else "", len(text)

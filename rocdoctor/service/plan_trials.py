@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.host import output
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.new_file import folder_for, write_new
 from rocdoctor.host.live.only_one import only_one
 from rocdoctor.host.live.regular_files import open_regular
@@ -42,7 +43,7 @@ _SCHEMA = "rocdoctor.trials/1"
 def place() -> Path:
     """The file of this user's trials on this machine."""
     uid = _user()
-    return state_folder(uid, os.path.expanduser("~root" if uid == 0 else "~")) / "trials.json"
+    return state_folder(uid, expanded("~root" if uid == 0 else "~")) / "trials.json"
 
 
 def _user() -> int:

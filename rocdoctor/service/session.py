@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.options import EvidenceOptions
 
@@ -67,18 +68,22 @@ def chosen_checks(
     ours, named = checks_folder(), [Path(folder) for folder in folders]
     paths: dict[str, Path] = {}
     problems: list[str] = []
+
+    def take(files: Iterable[Path]) -> None:
+        for path in files:
+            if (first := paths.setdefault(name_of(path), path)) != path:
+                problems.append(f"{path} was not run: a check of that name comes first, {first}")
+
     for place in (ours, *named):
         if not place.is_dir():
             raise UsageError(f"{place}: no such folder of checks")
         files = check_files(place)
         if refused := untrusted(place, files) if place is not ours else "":
             raise UsageError(refused)
-        for path in files:
-            paths.setdefault(name_of(path), path)
+        take(files)
     files, problem = _of_user()
     problems += [problem] if problem else []  # the rest of the run does not depend on it
-    for path in files:
-        paths.setdefault(name_of(path), path)
+    take(files)
     wanted = set(paths) if not (names := {name.replace("_", "-") for name in only}) else names
     unwanted = {name.replace("_", "-") for name in skip}
     for name in sorted((wanted | unwanted) - set(paths)):
@@ -89,6 +94,8 @@ def chosen_checks(
         try:
             loaded.append(load_check(paths[name]))
         except CheckLoadError as error:
+            if name in names:
+                raise UsageError(str(error)) from None
             problems.append(str(error))
     return loaded, problems
 
@@ -99,11 +106,11 @@ def _of_user() -> tuple[list[Path], str]:
     from rocdoctor.host.live.trust import untrusted
     from rocdoctor.judging.loading import check_files
 
-    place = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "rocdoctor" / "checks"
+    place = Path(os.environ.get("XDG_CONFIG_HOME") or expanded("~/.config")) / "rocdoctor" / "checks"
 
     def look() -> tuple[list[Path], str]:
         try:
-            if not place.is_dir():
+            if not place.is_absolute() or not place.is_dir():  # "~" where nobody tells the home
                 return [], ""
         except OSError:
             return [], ""

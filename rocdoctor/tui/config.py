@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.service.errors import suggestion
@@ -62,7 +63,7 @@ class Config:
 
 def config_file() -> Path:
     """Where it lies."""
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    base = os.environ.get("XDG_CONFIG_HOME") or expanded("~/.config")
     return Path(base) / "rocdoctor" / "config.toml"
 
 

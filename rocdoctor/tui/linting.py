@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.background import Background
 
@@ -71,7 +71,7 @@ def _of_path(path: str, machine: Machine, named: bool, columns: int) -> str:
 
     if path == "-":  # standard input is the keyboard here
         raise InputError("-: standard input is the keyboard of these screens; name a file or a folder")
-    path = os.path.expanduser(path)
+    path = expanded(path)
     if silent := silent_place([path], DEADLINE_S):
         raise InputError(no_answer(silent, DEADLINE_S))
     files, notes, read = read_files([path])

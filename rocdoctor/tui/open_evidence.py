@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Host
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.patience import DEADLINE_S
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
@@ -25,7 +25,7 @@ def read(path: str) -> Host:
 
     if path == "-":  # standard input is the keyboard here
         raise InputError("-: standard input is the keyboard of these screens; paste the text on screen 9")
-    path = os.path.expanduser(path)
+    path = expanded(path)
     if silent := silent_place([path], DEADLINE_S):
         raise InputError(no_answer(silent, DEADLINE_S))
     return open_evidence(path)

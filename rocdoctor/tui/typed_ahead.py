@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from textual.app import App, ScreenStackError
+from textual.app import ScreenStackError
 from textual.dom import DOMNode
 from textual.events import Event, Key, Paste
 from textual.message_pump import MessagePump
@@ -20,6 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from rocdoctor.tui.background import Call
+from rocdoctor.tui.bounded_app import BoundedApp
 from rocdoctor.tui.kept_focus import KeptFocus
 
 _LOOK_S = 0.25
@@ -35,7 +36,7 @@ _Place = tuple[Screen[Any] | None, Widget | None]  # who has the keys
 _NOWHERE: _Place = (None, None)
 
 
-class TypedAhead(App[None]):
+class TypedAhead(BoundedApp):
     """An app whose keys, and pasted texts, wait for their turn.
 
     Ctrl+C and ctrl+q drop what waits, as they do in a terminal. The app's own keys, which lead elsewhere, do not wait

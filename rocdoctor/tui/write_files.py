@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.widgets.ask import Ask, Confirm
@@ -76,7 +77,7 @@ def _stored(path: str, new: NewFile, force: bool) -> _Result:
     from rocdoctor.service.errors import UsageError
     from rocdoctor.service.new_files import write_new
 
-    given = Path(os.path.abspath(os.path.expanduser(path)))
+    given = Path(os.path.abspath(expanded(path)))
     file = given / new.name if given.is_dir() else given
     if not force and os.path.lexists(file):
         if new.over:

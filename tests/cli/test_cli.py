@@ -148,3 +148,42 @@ def test_a_hostile_folder_of_checks_costs_that_check_alone(tmp_path: Path, capsy
     said = capsys.readouterr().out
     for name in ("syntax_error", "raises_at_import", "no_check", "nul", "exits-later", "finds-numbers"):
         assert name in said
+
+
+_OWN = """\"\"\"x\"\"\"
+from rocdoctor.judging.check import check, whole_machine
+@check(whole_machine)
+def {name}(_):
+    return []
+"""
+
+
+def test_a_check_of_a_taken_name_is_not_left_out_in_silence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pcie_link_narrow.py").write_text(_OWN.format(name="pcie_link_narrow"))
+    assert run(["check", "--from", str(FIXTURE), "--fail-on", "never", "--checks", str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "pcie_link_narrow.py was not run: a check of that name comes first" in said
+
+
+def test_a_named_check_that_cannot_be_loaded_is_no_clean_bill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine_own.py").write_text('raise ValueError("\x1b]0;x\x07no")\n')
+    assert run(["check", "--from", str(FIXTURE), "--checks", str(tmp_path), "mine-own"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "mine_own.py: ValueError:" in said.err
+    assert "\x1b" not in said.err
+
+
+def test_no_check_is_taken_from_a_folder_called_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nobody tells the home of who asks, "~" is a name like any other in the working directory."""
+    folder = tmp_path / "~" / ".config" / "rocdoctor" / "checks"
+    folder.mkdir(parents=True)
+    (folder / "mine_own.py").write_text(_OWN.format(name="mine_own"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "~/.config")
+    assert run(["check", "--from", str(FIXTURE), "mine-own"]) == 2
+    assert "no check 'mine-own'" in capsys.readouterr().err

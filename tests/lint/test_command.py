@@ -193,4 +193,34 @@ def test_of_a_folder_it_is_said_what_was_left_out(
     assert capsys.readouterr().err == f"rocdoctor: {said}\n"
     monkeypatch.setattr(linting, "_MAX_FILES", 2)
     _lint(str(tmp_path))
-    assert f"rocdoctor: {tmp_path}: only its first 2 files are judged\n" in capsys.readouterr().err
+    assert (
+        f"rocdoctor: {tmp_path}: only its first 2 files are judged; name the folders that matter\n"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_walk_ends_and_says_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``lint /`` looked through the whole machine."""
+    for name in ("a", "b", "c"):
+        folder = tmp_path / name / "deeper"
+        folder.mkdir(parents=True)
+        (folder / "x.sh").write_text(SCRIPT)
+    monkeypatch.setattr(linting, "_MOST_LOOKED_AT", 9)  # 3 folders and 1 more, twice 2 and 2
+    _lint(str(tmp_path))
+    said = capsys.readouterr()
+    assert "in 1 file" in said.out
+    assert f"{tmp_path / 'b'} and what comes after it was not; name the folders that matter\n" in said.err
+
+
+def test_the_text_of_a_folder_has_an_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.sh", "b.sh", "c.sh"):
+        (tmp_path / name).write_text(SCRIPT)
+    monkeypatch.setattr(linting, "_MOST_TEXT", len(SCRIPT) + 1)
+    _lint(str(tmp_path))
+    said = capsys.readouterr()
+    assert "in 2 files" in said.out
+    assert "only its first 2 files are judged; name the folders that matter" in said.err

@@ -19,6 +19,8 @@ _OF_SYSTEM = frozenset(
     ["listdir", "scandir", "walk", "fwalk", "fork", "forkpty", "system", "popen", "waitpid", "wait", "getgrouplist"]
 )
 _WHOLE = frozenset(["iterdir", "glob", "rglob", "read_text", "read_bytes", "extractall", "communicate"])
+# These ask the directory of accounts, as ``~`` does where HOME is not set: accounts.expanded has a deadline.
+_ACCOUNTS = frozenset(["expanduser", "home", "getlogin", "getuser", "initgroups", "owner"])
 # Without arguments these go on to the end, whenever that is.
 _TO_THE_END = frozenset(["read", "readlines", "readline", "wait", "join", "accept", "recv"])
 
@@ -42,7 +44,7 @@ def _called(source: str) -> Iterator[str]:
         elif before == "os":
             if last in _OF_SYSTEM or last.startswith(("exec", "spawn", "posix_spawn")):
                 yield name
-        elif before and last in _WHOLE:
+        elif before and (last in _WHOLE or (last in _ACCOUNTS and before != "accounts")):
             yield f".{last}"
         elif before and last in _TO_THE_END and plain:
             yield f".{last}()"
@@ -131,6 +133,11 @@ def test_checks_read_nothing() -> None:
         ("place.parent.iterdir()", ".iterdir"),
         ("os.waitpid(child, 0)", "os.waitpid"),
         ("pwd.getpwuid(uid)", "pwd.getpwuid"),
+        ("os.path.expanduser(path)", ".expanduser"),
+        ("Path(name).expanduser()", ".expanduser"),
+        ("Path.home()", ".home"),
+        ("getpass.getuser()", ".getuser"),
+        ("path.owner()", ".owner"),
     ],
 )
 def test_what_has_no_bound_is_seen(source: str, call: str) -> None:

@@ -5,7 +5,7 @@ Each look-up has a deadline, and after one that gave no answer nobody asks again
 
 from __future__ import annotations
 
-import ctypes
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -54,6 +54,16 @@ def group(gid: int) -> grp.struct_group:
     return _asked(lambda: grp.getgrgid(gid))
 
 
+def expanded(path: str) -> str:
+    """As ``os.path.expanduser``: a path whose home nobody tells (``~name``, or HOME is not set) stays as it is."""
+    if not path.startswith("~") or (path[1:2] in ("", "/") and "HOME" in os.environ):
+        return os.path.expanduser(path)  # asks nobody
+    try:
+        return _asked(lambda: os.path.expanduser(path))
+    except NoAnswerError:
+        return path
+
+
 def groups_of(name: str, gid: int) -> list[int]:
     """The groups of a user, the first of which is ``gid``; raises KeyError where nobody answers."""
     return _asked(lambda: _groups_of(name, gid))
@@ -61,6 +71,8 @@ def groups_of(name: str, gid: int) -> list[int]:
 
 def _groups_of(name: str, gid: int) -> list[int]:
     """As ``os.getgrouplist``, which lets no other thread of Python go on while it waits."""
+    import ctypes
+
     call = ctypes.CDLL(None).getgrouplist
     room = ctypes.c_int(256)
     for _ in range(2):

@@ -21,6 +21,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.folder_names import matching
 from rocdoctor.host.live.libraries import Libraries
 from rocdoctor.host.live.python_code import Use, read_by_python
@@ -121,7 +122,7 @@ class CodeReader:
     def _read(self, path: str, use: Use | None, deep: int, weak: bool) -> Iterator[str | Weakness]:
         name = os.path.basename(path)
         for pattern in _ALSO.get(name, ()):
-            for place in matching(os.path.expanduser(pattern)):
+            for place in matching(expanded(pattern)):
                 yield place
                 if name in _NAMING and not place.endswith(".so"):
                     yield from self._named_by(place, deep)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import _thread
 import contextlib
 import json
-import os
 import queue
 import re
 import threading
@@ -20,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 
 from rocdoctor.host.base import Answer, Kind, argv_of, normalise
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.patience import Looking, Patience
 from rocdoctor.host.live.programs import (
     find_interpreter,
@@ -310,7 +310,7 @@ class LiveHost:
             why = refusal(argv[0]) or silence() if argv else ""
             return Answer(question, "failed", note=why) if why else Answer(question, "absent")
         limit_s = self._starts(question)
-        return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], limit_s)
+        return run_bounded(question, [program, *(expanded(part) for part in argv[1:])], limit_s)
 
     def _hear_of_silent(self) -> None:
         """Folders of programs that gave no answer are no news to questions about what lies there."""
@@ -333,7 +333,7 @@ class LiveHost:
         if invoking_user() is not None and words[:1] == ["default"] and not self.python:
             why = "run through sudo: root's interpreter is not the user's (--python PATH)"
             return Answer(question, "failed", note=why)
-        which = self.python if words[:1] == ["default"] else os.path.expanduser(words[0])
+        which = self.python if words[:1] == ["default"] else expanded(words[0])
         self._probed[question] = interpreter_named(which)
         interpreter = find_interpreter(which)
         self._hear_of_silent()

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from rocdoctor.host.base import NEW_ENVIRONMENT
-from rocdoctor.host.live.accounts import account
+from rocdoctor.host.live.accounts import account, expanded
 from rocdoctor.host.live.code_read import CodeReader
 from rocdoctor.host.live.patience import RUN, each_within, within
 from rocdoctor.host.live.scripts import is_program
@@ -182,7 +182,7 @@ def find_interpreter(which: str | None) -> str | None:
     one. Whether it may be run is not judged here (``interpreter.py``).
     """
     if which:
-        path = Path(_from_here(os.path.expanduser(which)))
+        path = Path(_from_here(expanded(which)))
         if path.is_dir():
             path = path / "bin" / "python"
         elif os.sep not in which and (found := _on_path(which)):
@@ -192,7 +192,7 @@ def find_interpreter(which: str | None) -> str | None:
         prefix = os.environ.get(variable)
         if prefix and is_program(found := os.path.join(_from_here(prefix), "bin", "python")):
             return found
-    made = os.path.expanduser(f"{NEW_ENVIRONMENT}/bin/python")
+    made = expanded(f"{NEW_ENVIRONMENT}/bin/python")
     # A home may lie on a server that is gone.
     if os.path.isabs(made) and not dead(os.path.dirname(made)) and is_program(made):
         return made
@@ -213,7 +213,7 @@ def interpreter_named(which: str | None) -> str:
     """The interpreter that the user means, as a path to name it by; nothing is looked at."""
     prefix = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
     if which or not prefix:
-        return _from_here(os.path.expanduser(which)) if which and os.sep in which else which or "python3"
+        return _from_here(expanded(which)) if which and os.sep in which else which or "python3"
     return os.path.join(_from_here(prefix), "bin", "python")
 
 
@@ -343,7 +343,7 @@ def _in_value(value: str) -> list[str]:
         starts = [0] if word[0] == "/" else [at for at, sign in enumerate(word) if sign == "/"]
         found += [word[at:] for at in starts] if len(starts) <= _MAX_SLASHES else ["/\0"]  # as good as weak
         if word[0] not in "/-":  # our children start in the root folder; and some programs know ~NAME
-            found.append(os.path.expanduser(word) if word[0] == "~" else f"/{word}")
+            found.append(expanded(word) if word[0] == "~" else f"/{word}")
     return found
 
 

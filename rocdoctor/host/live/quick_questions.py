@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Status, normalise
 from rocdoctor.host.live import processes
-from rocdoctor.host.live.accounts import groups_of
+from rocdoctor.host.live.accounts import expanded, groups_of
 from rocdoctor.host.live.device_nodes import open_as, open_as_we_are, stat_text
 from rocdoctor.host.live.folder_names import TooManyNamesError, matching
 from rocdoctor.host.live.programs import invoking_user
@@ -41,7 +41,7 @@ def _failure(question: str, error: OSError) -> Answer:
 
 
 def _path(question: str) -> str:
-    return os.path.expanduser(question.split(" ", 1)[1])
+    return expanded(question.split(" ", 1)[1])
 
 
 def _read(question: str) -> Answer:

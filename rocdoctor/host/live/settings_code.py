@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.folder_names import is_pattern, matching
 from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.host.live.trust import weak
@@ -138,7 +139,7 @@ def _included(path: str, first: str, text: str) -> Iterator[tuple[str, list[str]
     for value in _INCLUDED.findall(text):
         for word in map("".join, _WORD.findall(value)):
             if word.startswith("~"):
-                word = os.path.expanduser(word)
+                word = expanded(word)
             for folder in dict.fromkeys(map(os.path.dirname, (path, first))):
                 place = os.path.join(folder, word)
                 files = matching(place)[:_MOST_MATCHES]
@@ -169,7 +170,7 @@ def _paths_in(path: str, value: str) -> Iterator[str]:
     """The paths of a list of Ansible, from the folder of the file; root's home and templates are left out."""
     for place in filter(None, (one.strip().strip("\"'") for part in value.split(":") for one in part.split(","))):
         if place != "~" and not place.startswith(("~/", "{{", "%(")):
-            yield os.path.join(os.path.dirname(path), os.path.expanduser(place))
+            yield os.path.join(os.path.dirname(path), expanded(place))
 
 
 def _code_in(path: str, text: str) -> Iterator[str]:
@@ -178,7 +179,7 @@ def _code_in(path: str, text: str) -> Iterator[str]:
     yield from _PLUGGED.findall(text)
     for value in (*_ARGUMENTS.findall(text), *map("".join, _OF_HOST.findall(text))):
         places = _ABSOLUTE.findall(_NO_CODE.sub("", value))
-        yield from (os.path.expanduser(one) for one in places if one != os.devnull)
+        yield from (expanded(one) for one in places if one != os.devnull)
     for key, value in _ANSIBLE.findall(text):
         if not _OF_FOLDERS.match(key):
             yield from _paths_in(path, value)

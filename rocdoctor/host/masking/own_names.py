@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocdoctor.host import output
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.patience import RUN
 
 if TYPE_CHECKING:
@@ -26,6 +27,6 @@ def own_masker() -> Masker:
             output.note("/etc/passwd gave no answer: names of other accounts are not known, so they are not masked")
     except OSError:
         accounts = None
-    home = os.path.expanduser("~")
+    home = expanded("~")
     masker.learn(hostname=socket.gethostname(), user=user, home=home, passwd=accounts, env=os.environ)
     return masker

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import pack
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.machine.bundle_document import masked_spans
@@ -151,5 +152,5 @@ def text_of(contents: Contents, index: int) -> str:
 
 def store(contents: Contents, path: str, gzip: bool) -> tuple[Path, int, bool]:
     """(absolute path, bytes, packed) of the new file; raises UsageError."""
-    written, size, packed = write_bundle(contents.made.content, os.path.expanduser(path), gzip)
+    written, size, packed = write_bundle(contents.made.content, expanded(path), gzip)
     return Path(os.path.abspath(written)), size, packed

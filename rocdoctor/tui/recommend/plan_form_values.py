@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.service.errors import UsageError
 from rocdoctor.train.recommend.errors import SpecError
 
@@ -210,7 +211,7 @@ def workload_of(form: Form) -> Workload:
 
     model = form.model.strip()
     return read_workload(
-        model_field(os.path.expanduser(model)),
+        model_field(expanded(model)),
         cast("Method", form.method),
         _number(form.seq, "sequence"),
         _number(form.batch, "global batch"),
@@ -257,7 +258,7 @@ def changed(form: Form, needed: Needed) -> Form | None:
 
 def standing(folder: str, files: Sequence[File]) -> list[Path]:
     """The files of these names that stand in the folder already."""
-    place = Path(os.path.expanduser(folder))
+    place = Path(expanded(folder))
     return [place / one.name for one in files if os.path.lexists(place / one.name)]
 
 
@@ -265,4 +266,4 @@ def store(folder: str, files: Sequence[File], force: bool) -> list[Path]:
     """The absolute paths of the written files; raises UsageError."""
     from rocdoctor.service.new_files import write_files
 
-    return write_files(Path(os.path.abspath(os.path.expanduser(folder))), files, force)
+    return write_files(Path(os.path.abspath(expanded(folder))), files, force)

@@ -64,6 +64,25 @@ def test_a_user_whose_groups_are_not_known_is_not_taken_for_one_without(
     assert "the directory of accounts gives no answer" in how.refused
 
 
+def test_a_home_that_nobody_tells_stays_as_it_is(asked: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert accounts.expanded("~nobody-known/x") == "~nobody-known/x"
+    monkeypatch.delenv("HOME")
+    assert accounts.expanded("~/x") == "~/x"
+    assert accounts.expanded("~") == "~"
+    assert len(asked) == 1, "asked once more"
+
+
+def test_a_home_that_is_told_is_asked_of_nobody(asked: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/h")
+    given = ("~", "~/x", "x~", "/a/~", "")
+    assert [accounts.expanded(path) for path in given] == ["/h", "/h/x", "x~", "/a/~", ""]
+    assert asked == []
+
+
+def test_a_home_is_that_of_the_account() -> None:
+    assert accounts.expanded("~root/x") == os.path.expanduser("~root/x") != "~root/x"
+
+
 def test_groups_are_those_of_the_system() -> None:
     for one in pwd.getpwall()[:20]:
         assert accounts.groups_of(one.pw_name, one.pw_gid) == os.getgrouplist(one.pw_name, one.pw_gid)

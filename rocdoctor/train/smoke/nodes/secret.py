@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rocdoctor.host.live.accounts import expanded
 from rocdoctor.host.live.named_path import READING, open_named
 from rocdoctor.host.live.trust import owner_of
 from rocdoctor.model.lazy_re import regex
@@ -40,7 +41,7 @@ def given(key: str | None, file: str | None, variables: Mapping[str, str]) -> st
     if key is not None and file is not None:
         raise SecretError("--key and --key-file name the same thing: give one of them")
     if file is not None:
-        return _checked(_read(Path(file).expanduser(), links=True), f"the file {file}")
+        return _checked(_read(Path(expanded(file)), links=True), f"the file {file}")
     if key is not None:
         return _checked(key, "--key")
     return _checked(variables[VARIABLE], VARIABLE) if variables.get(VARIABLE) else ""
@@ -77,7 +78,7 @@ def _paths(run: str) -> list[Path]:
     """Where the nodes of a Slurm step look: the working directory and the home directory, one of which is shared."""
     name = ".rocdoctor-smoke-" + re.sub(r"[^0-9A-Za-z.-]", "_", run)[:80]
     found = []
-    for folder in (os.getcwd, lambda: os.path.expanduser("~")):
+    for folder in (os.getcwd, lambda: expanded("~")):
         with contextlib.suppress(OSError):
             found.append(Path(os.path.realpath(folder())) / name)
     return list(dict.fromkeys(found))
