@@ -141,8 +141,8 @@ def _below(folder: str, notes: list[str]) -> Iterator[str]:
         seen += 1 + len(entries)
         if seen > _MOST_LOOKED_AT:
             notes.append(
-                f"{spelled(folder)}: it holds too much to be looked through, and {spelled(base)} and what comes after it "
-                "was not; name the folders that matter"
+                f"{spelled(folder)}: it holds too much to be looked through, and {spelled(base)} and what comes after "
+                "it was not; name the folders that matter"
             )
             return
         below = [one.name for one in entries if one.is_dir(follow_symlinks=False)]

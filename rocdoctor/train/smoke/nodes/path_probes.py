@@ -21,7 +21,7 @@ from typing import Any
 
 from rocdoctor.train.smoke.nodes.busy_ends import ShareWaited, both_busy
 from rocdoctor.train.smoke.nodes.echoes import send_back
-from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS, can, line, readable, to_drop
+from rocdoctor.train.smoke.nodes.polling import can, line, most_strangers, readable, to_drop
 from rocdoctor.train.smoke.nodes.signed_lines import parsed
 
 CONNECT_S = 3.0
@@ -126,7 +126,7 @@ class Responder:
             with self._lock:
                 self._unproved.append((str(sender[0]), connection))
                 many = [address for address, _ in self._unproved]
-                last = self._unproved.pop(to_drop(many))[1] if len(many) > MOST_STRANGERS else None
+                last = self._unproved.pop(to_drop(many))[1] if len(many) > most_strangers() else None
             if last is not None:
                 with contextlib.suppress(OSError):
                     last.shutdown(socket.SHUT_RDWR)  # its own thread sees that and closes it

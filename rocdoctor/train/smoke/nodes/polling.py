@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import select
 import socket
 import time
@@ -19,7 +20,13 @@ class Handle(Protocol):
 
 
 _H = TypeVar("_H", bound="Handle | int")
-MOST_STRANGERS = 64
+_MOST_STRANGERS = 64
+
+
+def most_strangers() -> int:
+    """How many connections may wait that have proved nothing: of few descriptors (``ulimit -n``) they leave most."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_STRANGERS if soft == resource.RLIM_INFINITY else max(4, min(_MOST_STRANGERS, soft // 4))
 
 
 def ready(many: Iterable[_H], limit_s: float) -> list[_H]:

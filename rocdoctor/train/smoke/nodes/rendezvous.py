@@ -23,7 +23,7 @@ from rocdoctor.train.smoke.nodes.new_connection import Guest, introduce
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts, disclosed, facts_from_json, resolve, within
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.path_probes import words_of
-from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS, ready, to_drop
+from rocdoctor.train.smoke.nodes.polling import most_strangers, ready, to_drop
 from rocdoctor.train.smoke.nodes.secret import BEFOREHAND, left
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 
@@ -113,7 +113,7 @@ def _accept(place: NodePlace, listener: socket.socket, fresh: list[Guest]) -> No
         fresh.append(Guest(connection, str(sender[0]), place.key))
     except OSError:
         connection.close()
-    if len(fresh) > MOST_STRANGERS:
+    if len(fresh) > most_strangers():
         fresh.pop(to_drop(one.address for one in fresh)).close()
 
 

@@ -20,7 +20,7 @@ from rocdoctor.train.smoke.nodes.handshake import Claim, SessionKeys, StrangerEr
 from rocdoctor.train.smoke.nodes.new_connection import Guest, introduce
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
 from rocdoctor.train.smoke.nodes.node_place import NodePlace
-from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS
+from rocdoctor.train.smoke.nodes.polling import most_strangers
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 from tests.waiting import until
 
@@ -412,10 +412,19 @@ def test_the_responder_keeps_few_strangers(monkeypatch: pytest.MonkeyPatch) -> N
         with contextlib.ExitStack() as stack:
             for _ in range(200):
                 stack.enter_context(socket.create_connection(("127.0.0.1", responder.port), 20))
-            assert until(lambda: threading.active_count() <= before + MOST_STRANGERS + 1)
+            assert until(lambda: threading.active_count() <= before + most_strangers() + 1)
             assert path_probes.connect(0, 1, "127.0.0.1", responder.port, TOKEN).error == ""
     finally:
         responder.close()
+
+
+def test_where_few_files_may_be_open_strangers_take_a_quarter_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They took all of them, and node 0 broke where it opened its next file."""
+    found = []
+    for soft in (60, 1024, resource.RLIM_INFINITY, 3):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        found.append(most_strangers())
+    assert found == [15, 64, 64, 4]
 
 
 @pytest.mark.parametrize(
