@@ -33,6 +33,9 @@ _MOST_ROWS = 5000
 _LEAST_BESIDE = 2
 # Columns of numbers: a line without one there belongs to the table no more.
 _NUMBERED = frozenset(("PID", "JOBID", "SESSION", "NODES", "AGE"))
+# A number, also as Flux writes those of jobs: in base 58 behind f or \u0192 (its RFC 19, as ood_core's
+# OodCore::Job::Adapters::Flux::JobId reads them, osc.github.io/ood_core, 2026-11-30).
+_NUMBER = regex(r"\d|[f\u0192][1-9A-HJ-NP-Za-km-z]{1,12}\Z")
 _BARS = str.maketrans("|\u2502", "  ")
 _WORD = regex(r"[^\s\u2502|]+")
 _UNDERLINE = regex(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")
@@ -184,6 +187,8 @@ def _wanted(head: str, columns: Mapping[str, str], beside: Collection[str]) -> d
     if sum(name in beside for name in names) < _LEAST_BESIDE:
         return {}
     found = {at: columns[name] for at, name in enumerate(names) if name in columns}
+    if "INFO" in names and "NNODES" in names:  # flux jobs: the nodes of a job that runs
+        found[names.index("INFO")] = "hosts"
     if "ROLES" in names and "NAME" in names:
         found[names.index("NAME")] = "hosts"
     elif "NAME" in names and any(name.startswith("NODELIST") for name in names):
@@ -227,10 +232,11 @@ def _rows(text: str, start: int, end: int, wanted: Mapping[int, str], replaced: 
             out.append("|".join(cells))
         else:
             words = _WORD.findall(row)
-            counted = number_at is None or (number_at < len(words) and words[number_at][0].isdigit())
+            counted = number_at is None or (number_at < len(words) and _NUMBER.match(words[number_at]) is not None)
             if not fixed and (len(words) < len(spans) - 2 or not counted):
                 break
-            out.append(_row(row, spans, wanted, fixed, replaced))
+            counts = 0 if names[:1] == ["REASON"] else _FIRST_COLUMNS  # of words in columns that are one each
+            out.append(_row(row, spans, wanted, fixed, counts, replaced))
         at = stop + 1
     body = "\n".join(out)
     return (body + "\n" if out and at <= len(text) else body), min(at, len(text))
@@ -252,14 +258,16 @@ def _under(
     }
 
 
-def _row(row: str, spans: list[tuple[int, int]], wanted: Mapping[int, str], fixed: bool, replaced: Replaced) -> str:
+def _row(
+    row: str, spans: list[tuple[int, int]], wanted: Mapping[int, str], fixed: bool, counts: int, replaced: Replaced
+) -> str:
     words = [match.span() for match in _WORD.finditer(row)]
     places: list[tuple[int, int, str]] = []
     for number, kind in wanted.items():
         if fixed:
             start, end = spans[number]
             places += [(max(one, start), min(two, end), kind) for one, two in words if one < end and two > start]
-        elif len(words) == len(spans) or (number < _FIRST_COLUMNS and number < len(words)):
+        elif len(words) == len(spans) or number < min(counts, len(words)):
             places.append((*words[number], kind))
         else:
             start, end = spans[number]
@@ -283,7 +291,7 @@ def _cell(cell: str, kind: str, replaced: Replaced) -> str:
     value = cell.strip()
     if kind not in ("hosts", "serial") and not _PLAIN_NAME.fullmatch(value):
         return cell
-    if kind == "hosts" and (not value or value[:1] in "(<0123456789"):
+    if kind == "hosts" and (not value or value[:1] in "(<-:0123456789"):
         return cell
     return cell.replace(value, replaced(kind, value), 1)
 

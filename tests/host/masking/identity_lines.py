@@ -382,6 +382,13 @@ BLOCKS: tuple[tuple[str, str], ...] = tuple(
                 "--------------- -------- -------- ---------- ------ --- ---\n"
                 "123.pbs         {}   gpu      train       12345   2  16",
                 "# m h dom mon dow user command\n0 5 * * * {} /srv/backup.sh",
+                "JOBID|USER|ACCOUNT|NODELIST\n48213|{}|phys|n17",
+                "REASON               USER      TIMESTAMP           NODELIST\n"
+                "bad ecc on gpu 3     {}  2026-11-29T10:00:00 n17",
+                "       JOBID USER     NAME       ST NTASKS NNODES     TIME INFO\n"
+                "    fAbc3xY9 {} train       R      8      1   1.02m n17",
+                "[0] NVIDIA H100 80GB HBM3 | 45'C,   0 % |   100 / 81559 MB | root(9M) {}:python3/4711(100M)",
+                "[0] NVIDIA A100 | 45'C,   0 % |   100 / 81559 MB | {}/4711(?M) root(9M)",
             ),
         ),
         (
@@ -392,6 +399,10 @@ BLOCKS: tuple[tuple[str, str], ...] = tuple(
                 "             48213       gpu    train     root  R    1:02:03      1 {}",
                 "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
                 "123     root  RUN   gpu        login1      {}         train      Nov 23 10:00",
+                "       JOBID USER     NAME       ST NTASKS NNODES     TIME INFO\n"
+                "    \u0192Abc3xY9 root     train       R      8      1   1.02m {}",
+                "USER     TTY      FROM             LOGIN@   IDLE   JCPU   PCPU WHAT\n"
+                "root     pts/0    {}      10:00    1.00s  0.05s  0.00s bash",
                 "{}: Name: gfx942\ngpu-node-18: Name: gfx942\n",
                 "NAME          STATUS   ROLES    AGE   VERSION\n{}   Ready    <none>   12d   v1.30.1",
             ),
