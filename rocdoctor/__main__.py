@@ -55,6 +55,9 @@ def main() -> None:
     """Run the command line; the exit code is the process's."""
     # A run makes many objects and few cycles: looked for at the usual pace they cost a tenth of the time.
     gc.set_threshold(400_000, 10, 10)
+    # PYTHONINTMAXSTRDIGITS=0 lifts it: then a number of millions of digits in a file takes half a minute.
+    if hasattr(sys, "set_int_max_str_digits"):  # from Python 3.10.7 on
+        sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     keep_to_ourselves()
     arguments = sys.argv[1:]
     try:
