@@ -98,9 +98,9 @@ def test_each_place_that_writes_says_where_to() -> None:
     told: dict[str, list[str]] = {}
     for line in _TABLE.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
-            name, calls, why = (part.strip() for part in line.split("|"))
+            name, listed, why = (part.strip() for part in line.split("|"))
             assert name not in told and len(why) > 5, line
-            told[name] = calls.split(", ")
+            told[name] = listed.split(", ")
     assert {one: found[one] for one in found if told.get(one) != found[one]} == {}, (
         "new: use write_new, or say where to"
     )
