@@ -6,7 +6,6 @@ period, so that a lost, doubled or moved one shows; all sums are exact in every 
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -322,27 +321,6 @@ def _ring(context: Context, size: int) -> None:
         came_from(context, f"ring, {count} values received from rank {source}", one, wanted, source)
 
 
-def objects(context: Context) -> None:
-    """Python objects, as checkpoints and data loaders exchange them, and a barrier."""
-    dist = context.torch.distributed
-    context.need(importlib.util.find_spec("numpy"), "torch moves Python objects through NumPy, which is not installed")
-    context.mark("all_gather_object")
-    found: list[Any] = [None] * context.world
-    dist.all_gather_object(found, {"rank": context.rank, "text": "x" * (100 * context.rank + 1)})
-    for rank, one in enumerate(found):
-        right = isinstance(one, dict) and one.get("rank") == rank and len(one.get("text", "")) == 100 * rank + 1
-        context.expect("value", f"all_gather_object, part of rank {rank}", right, f"is {str(one)[:60]}")
-    context.mark("broadcast_object_list")
-    for root in range(context.world):
-        shared = [{"from": root, "numbers": list(range(50))} if context.rank == root else None]
-        dist.broadcast_object_list(shared, src=root)
-        right = shared == [{"from": root, "numbers": list(range(50))}]
-        name = f"broadcast_object_list from rank {root}"
-        context.expect("value", name, right, f"gave {str(shared)[:60]}", step=context.marks)
-    context.mark("barrier")
-    dist.barrier()
-
-
 def large(context: Context) -> None:
     """Sum, copies and exchanges of the largest messages, every value."""
     torch, dist = context.torch, context.torch.distributed
@@ -378,7 +356,6 @@ def large(context: Context) -> None:
         _ring(context, size)
 
 
-_OBJECTS = MOVED.but(computed="objects that travel", against="the objects that were sent")
 MODES = (
     Mode("all-reduce", "all_reduce: every reduction, in seven types", all_reduce, SUMMED),
     Mode("one-to-all", "broadcast, reduce, scatter and gather from and to every rank", one_to_all, MOVED),
@@ -392,5 +369,4 @@ MODES = (
     Mode(
         "large-messages", "every collective with 16 MiB (up to 256 MiB on GPUs)", large, MOVED, full=True, min_world=2
     ),
-    Mode("objects", "Python objects and a barrier", objects, _OBJECTS, objects=True),
 )
