@@ -64,8 +64,9 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     gave_up = [one for one in broken if _gave_up(one)]
     lost = (one for one in broken if one.ended and one.result is None and one not in gave_up)
     died = sorted(lost, key=lambda one: (not hardware_fault(one.log), one.ended_at))
+    # Where a release lacks something all ranks say so; who says it while others wait has an error of its own.
     own = sorted(
-        (one for one in broken if one.result is not None and kind_of(one) not in ("victim", "unsupported")),
+        (one for one in broken if one.result is not None and kind_of(one) != "victim"),
         key=lambda one: one.at,
     )
     silent = [one for one in broken if one.silent]

@@ -160,9 +160,9 @@ def _wrong(record: ModeRecord) -> ModeResult:
     who = "every rank" if everyone and len(named) > 1 else ranks_text(named)
     words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
     words += f"; {since}" if since else ""
-    alone = _wrong_by_themselves(record) if everyone and stage not in OWN else []
-    if alone:  # what they gave spoilt what all got
-        told = f"{ranks_text(alone)} computes its part wrongly by itself; every rank"
+    alone = _wrong_by_themselves(record) if stage not in OWN else []
+    if alone:  # what they gave spoilt what came
+        told = f"{ranks_text(alone)} computes its part wrongly by itself; {who}"
         return _result(record, "fail", f"{told}: {words}", "device", [one.rank for one in alone], step)
     pairs = _pairs(record, named, earliest)
     if pairs:
@@ -172,7 +172,7 @@ def _wrong(record: ModeRecord) -> ModeResult:
         words = f"{told}: {words}"
         return _result(record, "fail", words, "collectives", [one.rank for one in record.ranks], step)
     if any(one.get("reduced") for one in _faults(named, earliest)):
-        return _reduced(record, named, words, step)
+        return _reduced(record, named, earliest, words, step)
     origin = _origin(named, earliest)
     total, alike = (all(one.get(key) for one in _faults(named, earliest)) for key in ("total", "alike"))
     if len(named) == 1 and (total or (alike and len(record.ranks) > 2)):
@@ -218,9 +218,14 @@ def _seen(record: ModeRecord, named: Sequence[RankRecord], fault: Mapping[str, A
     )
 
 
-def _reduced(record: ModeRecord, named: Sequence[RankRecord], words: str, step: int) -> ModeResult:
+def _reduced(
+    record: ModeRecord, named: Sequence[RankRecord], earliest: tuple[int, int, int], words: str, step: int
+) -> ModeResult:
     """Sums that one rank alone gets, each rank in its turn: who receives wrongly does so alone, and what one rank gives
-    wrongly is wrong at all others."""
+    wrongly is wrong at all others. Whose own part is wrong in the sum that it gets itself has it from nobody."""
+    if all(fault.get("origins") == [one.rank] for one in named for fault in _faults([one], earliest)):
+        told = f"{ranks_text(named)} adds its own part wrongly to a sum that it gets"
+        return _result(record, "fail", f"{told}: {words}", "collectives", [one.rank for one in named], step)
     rest = [one for one in record.ranks if one not in named]
     who, said = (
         list(record.ranks),

@@ -104,6 +104,16 @@ def test_who_computes_wrongly_by_itself_spoils_what_all_get() -> None:
     assert (wrong.named, wrong.layer) == ((0, 1, 2), "collectives")
 
 
+def test_who_computes_wrongly_by_itself_is_named_without_its_group() -> None:
+    """A sum in a group of two is wrong at both, and one of them alone computes wrongly."""
+    ranks = tuple(_faulty(rank, "grad", whole=True) if rank in (1, 3) else records.right(rank) for rank in range(4))
+    group = ModeRecord("fsdp-tp", 1.0, ranks)
+    assert judge(group).named == (1, 3)
+    found = judge(replace(group, again=_looked(True, True, True, False)))
+    assert (found.named, found.layer) == ((3,), "device"), found.message
+    assert "rank 3 computes its part wrongly by itself; ranks 1, 3: " in found.message
+
+
 def test_what_one_rank_gets_wrongly_is_asked_of_the_exchanges_of_all() -> None:
     ranks = (records.right(0), _faulty(1, "grad", **_WHOLE))
     at_one = ModeRecord("ddp", 1.0, ranks)

@@ -44,6 +44,22 @@ def test_of_sums_that_each_rank_gets_in_its_turn_giver_and_receiver_are_told_apa
 
 
 @pytest.mark.parametrize(
+    ("whose", "named"),
+    [
+        ({1: 1}, (1,)),  # its own part, which nobody sent it
+        ({1: 0}, ()),  # the other's: lost where it was sent, on the way or where it arrived
+        ({0: 0, 1: 0}, ()),
+    ],
+)
+def test_who_adds_its_own_part_wrongly_is_named_even_of_two(whose: dict[int, int], named: tuple[int, ...]) -> None:
+    ranks = tuple(_summed(rank, rank in whose) for rank in range(2))
+    for rank, guilty in whose.items():
+        (ranks[rank].result or {})["faults"][0]["origins"] = [guilty]
+    found = judge(ModeRecord("one-to-all", 1.0, ranks))
+    assert (found.state, found.named, found.layer) == ("fail", named, "collectives"), found.message
+
+
+@pytest.mark.parametrize(
     ("noted", "named", "layer"),
     [
         ({1: "device"}, (1,), "device"),

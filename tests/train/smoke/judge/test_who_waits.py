@@ -99,3 +99,18 @@ def test_who_waits_for_a_file_system_has_a_trouble_of_its_machine(call: str, lay
     found = judge(ModeRecord("checkpoint", 12.0, (_waits(0, None), _waits(1, None), stuck)))
     assert (found.named, found.layer) == ((2,), layer), found.message
     assert (f"the kernel has not come back from {call} for it" in found.message) == bool(call)
+
+
+def _says(rank: int, kind: str, words: str) -> RankRecord:
+    return RankRecord(rank, result={"state": "crashed", "kind": kind, "message": words}, at=2.0)
+
+
+def test_who_says_that_something_is_not_there_while_others_wait_is_named_not_they() -> None:
+    lacks = _says(2, "unsupported", "NotImplementedError: no such kernel in this build")
+    waits = [_at(rank, "all_gather_single", None) for rank in (0, 1)]
+    for others in (waits, [_says(rank, "victim", "Connection closed by peer") for rank in (0, 1)]):
+        found = _hung(*others, lacks)
+        assert (found.state, found.named, found.layer) == ("crashed", (2,), "framework"), found.message
+        assert "no such kernel in this build" in found.message
+    alike = [_says(rank, "unsupported", "NotImplementedError: no such kernel") for rank in (0, 1, 2)]
+    assert _hung(*alike).state == "not-applicable"
