@@ -85,6 +85,18 @@ def check_exact(
         whose.note(faults, found)
 
 
+def check_reduced(context: Context, name: str, got: Any, parts: Sequence[Any], step: int) -> None:
+    """A sum that this rank alone gets, each other rank in its turn. Where this rank's own part explains all that is
+    wrong with it, no other rank has to do with that."""
+    wanted, rank = exact_sum(context, [*parts]), context.rank
+    if context.check("value", name, got, wanted, tolerance=0.0, step=step, reduced=True):
+        return
+    error = [got.double() - wanted.double()]
+    found = whose.explained(context.torch, error, {each: [one] for each, one in enumerate(parts)}, {})
+    if found and found[0] == rank and not found[1].endswith(" there"):
+        whose.note((one for one in context.comparison.faults if one["name"] == name), found)
+
+
 def came_from(
     context: Context,
     name: str,
@@ -94,10 +106,13 @@ def came_from(
     kept: Any = None,
     step: int | None = None,
     parts: Sequence[Any] = (),
+    among: int = 0,
 ) -> None:
     """The same of what one rank alone sent, which may be at fault as well.
 
-    Not where each wrong element is that of ``kept``, what was there before. ``step``: where several exchanges are one
+    ``kept``, of what goes to all ranks (or to as many as ``among`` says): what was there before. Where each wrong
+    element is still that, nothing was taken; and of three or more, what is wrong at one alone was right when it was
+    sent. ``step``: where several exchanges are one
     step: which of them are wrong tells more than which was first. ``parts``: what all ranks gave to the same exchange:
     who gathers has put one of them in another's place.
     """
@@ -105,8 +120,9 @@ def came_from(
     owners = None if missed else context.torch.tensor(sender)
     place = context.marks if step is None else step
     right = context.check("value", name, got, wanted, tolerance=0.0, step=place, owners=owners)
+    to_several = kept is not None and (among or context.world) > 2
     others = (one for rank, one in enumerate(parts) if rank != sender)
-    if not right and any(context.torch.equal(got, one) for one in others):
+    if not right and (to_several or any(context.torch.equal(got, one) for one in others)):
         for fault in context.comparison.faults:
             if (fault["name"], fault["step"]) == (name, place):
                 fault["alike"] = True

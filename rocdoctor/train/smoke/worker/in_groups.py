@@ -47,7 +47,8 @@ def _within(context: Context, group: Any, ranks: list[int], words: str) -> None:
     context.mark(f"broadcast float32[1027] in {words}")
     got = own.clone()
     dist.broadcast(got, ranks[-1], group=group)
-    came_from(context, f"broadcast from rank {ranks[-1]} in {words}", got, parts[-1], ranks[-1], own)
+    name = f"broadcast from rank {ranks[-1]} in {words}"
+    came_from(context, name, got, parts[-1], ranks[-1], own, among=len(ranks))
     context.mark(f"all_gather float32[1027] in {words}")
     into = [torch.empty_like(own) for _ in ranks]
     dist.all_gather(into, own, group=group)

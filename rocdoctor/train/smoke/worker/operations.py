@@ -38,6 +38,12 @@ def operations(torch: Any) -> Iterator[Operation]:
     yield "log of softmax", ((33, 129),), lambda x: torch.log_softmax(x, -1), lambda x: plain.softmax(x).log()
     yield "gelu", ((33, 65),), functional.gelu, lambda x: plain.gelu(torch, x)
     yield "exponential", ((33, 65),), lambda x: torch.exp(-3 * x * x), lambda x: (-3 * x * x).exp()
+    yield (
+        "square root and its reciprocal",
+        ((33, 65), (33, 65)),
+        lambda x, y: (x * x + 1).sqrt() + (y * y + 1).rsqrt(),
+        lambda x, y: (x * x + 1) ** 0.5 + (y * y + 1) ** -0.5,
+    )
     yield "hyperbolic tangent", ((33, 65),), torch.tanh, lambda x: 2 / (1 + (-2 * x).exp()) - 1
     yield "sine and cosine", ((33, 65), (33, 65)), lambda x, y: x.sin() * y.cos(), lambda x, y: x.sin() * y.cos()
     yield "silu", ((33, 65),), functional.silu, lambda x: x / (1 + (-x).exp())
@@ -112,10 +118,11 @@ def _products(torch: Any) -> Iterator[Operation]:
 
 def _attentions(torch: Any) -> Iterator[Operation]:
     functional = torch.nn.functional
-    for head, causal in ((16, True), (64, True), (128, False)):
+    # Lengths that no tile divides, and one that eight does.
+    for head, length, causal in ((16, 37, True), (64, 40, True), (128, 33, False)):
         yield (
             f"{'causal ' if causal else ''}attention of {head}",
-            ((2, 2, 40, head),) * 3,
+            ((2, 2, length, head),) * 3,
             lambda *three, way=causal: functional.scaled_dot_product_attention(*three, is_causal=way),
             lambda q, k, v, way=causal: plain.attention(torch, q, k, v, way),
         )

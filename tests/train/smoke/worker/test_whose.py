@@ -106,3 +106,18 @@ def test_a_part_of_another_rank_was_put_there_by_who_gathers(instead: Any, origi
     fault: dict[str, Any] = {"name": "w", "origins": origins}
     whose.placed_wrongly(torch, [fault], *_gathered(instead))
     assert ("alike" in fault) is told
+
+
+def _replicas() -> dict[int, list[Any]]:
+    """Parts that differ by no more than replicas do after one step."""
+    return {rank: [_PARTS[0][0] + 1e-3 * one[0]] for rank, one in _PARTS.items()}
+
+
+def test_of_parts_that_are_much_alike_one_that_fits_to_the_last_bit_is_meant() -> None:
+    parts = _replicas()
+    error = [(-0.5 * parts[2][0]).float()]
+    assert whose.explained(torch, error, parts, _NOTHING) == (2, "counts 0.5 times")
+    rounded = [error[0] * (1 + 1e-4 * torch.randn(64))]
+    assert whose.explained(torch, rounded, parts, _NOTHING) is None
+    same = {**parts, 3: parts[2]}
+    assert whose.explained(torch, error, same, _NOTHING) is None

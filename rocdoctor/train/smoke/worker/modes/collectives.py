@@ -17,6 +17,7 @@ from ..exact_values import (
     announce,
     came_from,
     check_exact,
+    check_reduced,
     exact_sum,
     mean_rounding,
     refused,
@@ -72,14 +73,14 @@ def all_reduce(context: Context) -> None:
     _long_numbers(context)
     _other_sums(context)
     _layouts(context)
-    sizes = (257, 65536, 1, 4099)
+    sizes = (257, 65536, 1, 4099, 257)
     work = [values(context, context.rank, size, context.torch.float32, salt).clone() for salt, size in enumerate(sizes)]
-    context.mark("all_reduce float32[257] four at once")
+    context.mark("all_reduce float32[257] five at once")
     pending = [dist.all_reduce(one, async_op=True) for one in work]
-    for salt in (2, 0, 3, 1):  # in another order than they were started
+    for salt in (2, 0, 3, 4, 1):  # in another order than they were started
         pending[salt].wait()
         parts = all_values(context, sizes[salt], context.torch.float32, salt)
-        check_exact(context, f"all_reduce number {salt} of four at once", work[salt], exact_sum(context, parts))
+        check_exact(context, f"all_reduce number {salt} of five at once", work[salt], exact_sum(context, parts))
 
 
 def _signed(context: Context, rank: int, part: Any) -> Any:
@@ -191,8 +192,7 @@ def one_to_all(context: Context) -> None:
         dist.reduce(got, root)
         if context.rank == root:
             # All of them are one step: at which ranks sums are wrong tells more than which was first.
-            wanted, way = exact_sum(context, parts), f"{name} to rank {root}"
-            context.check("value", way, got, wanted, tolerance=0.0, step=reduces, reduced=True)
+            check_reduced(context, f"{name} to rank {root}", got, parts, reduces)
         here = context.rank == root
         got = torch.empty_like(parts[0])
         name = announce(context, "scatter", words, size)
@@ -254,9 +254,10 @@ def all_to_all(context: Context) -> None:
         name = announce(context, "all_to_all", words, size)
         got = torch.empty_like(own)
         dist.all_to_all_single(got, own)
+        mine = slice(rank * size, (rank + 1) * size)
+        sent = [one[mine] for one in all_values(context, size * world, dtype, salt)]
         for sender, one in enumerate(got.chunk(world)):
-            sent = values(context, sender, size * world, dtype, salt)[rank * size : (rank + 1) * size]
-            came_from(context, f"{name}, part of rank {sender}", one, sent, sender)
+            came_from(context, f"{name}, part of rank {sender}", one, sent[sender], sender, parts=sent)
     for empty in range(world):
         _uneven(context, empty)
 

@@ -6,7 +6,7 @@ above rounding are faults of the exchange.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from .. import plain
@@ -151,11 +151,32 @@ def ulysses(context: Context) -> None:
     attended = attend(torch, 0, *moved)[0]
     heads = _whole(context)[0].chunk(world, 1)[context.rank]
     context.check("local", "output of this rank's heads", attended, heads, tolerance=_LIMIT, step=len(leaves))
+    _watch_backward(context, attended, moved, gradient)
     context.mark("exchange of the output")
     output = to_sequence(attended)
     context.mark("backward")
     output.backward(part(context, gradient).contiguous())
     compare(context, output, leaves, len(leaves))
+
+
+def _watch_backward(context: Context, attended: Any, moved: list[Any], gradient: Any) -> None:
+    """Compare what comes back to this rank's heads, and what it makes of that before it sends it on."""
+    world, rank = context.world, context.rank
+    owners = context.torch.arange(world).repeat_interleave(gradient.shape[2] // world)[:, None]
+    what = {"step": len(moved), "turn": BACKWARD_TURN - 2, "tolerance": 0.0, "owners": owners}
+    back = gradient.chunk(world, 1)[rank]
+    attended.register_hook(_seen(context, "value", "gradient of the output of this rank's heads", back, what))
+    for name, one, whole in zip(("query", "key", "value"), moved, _whole(context)[1]):
+        what = {"step": len(moved), "turn": BACKWARD_TURN - 1, "tolerance": _LIMIT}
+        made = whole.chunk(world, 1)[rank]
+        one.register_hook(_seen(context, "local", f"gradient of the {name} of this rank's heads", made, what))
+
+
+def _seen(context: Context, stage: str, name: str, wanted: Any, how: dict[str, Any]) -> Callable[[Any], None]:
+    def hook(gradient: Any) -> None:
+        context.check(stage, name, gradient, wanted, **how)
+
+    return hook
 
 
 MODES = (

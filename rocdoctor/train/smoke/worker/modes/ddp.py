@@ -157,6 +157,29 @@ def _whose(context: Context, model: Any, wanted: Any, kind: str, step: int) -> N
         whose.note(faults, found)
 
 
+def whose_mean(
+    context: Context,
+    stage: str,
+    step: int,
+    got: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    parts: Sequence[Mapping[str, Any]],
+) -> None:
+    """The same of a mean of ``parts``, one of each rank, in which first something was wrong."""
+    faults = [one for one in context.comparison.faults if (one["stage"], one["step"]) == (stage, step)]
+    names = [
+        one["name"] for one in faults if one["name"] in got and got[one["name"]].shape == wanted[one["name"]].shape
+    ]
+    if not names or context.world == 1 or context.comparison.faults[0] is not faults[0]:
+        return
+    error = [got[name].double().cpu() - wanted[name].double().cpu() for name in names]
+    shares = {rank: [one[name] / context.world for name in names] for rank, one in enumerate(parts)}
+    for one in faults:
+        one["total"] = True
+    if found := whose.explained(context.torch, error, shares, {}):
+        whose.note(faults, found)
+
+
 def check_moments(
     context: Context,
     stage: str,

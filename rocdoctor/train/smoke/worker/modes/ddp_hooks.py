@@ -92,7 +92,7 @@ def post_local_sgd(context: Context) -> None:
     )
     own: dict[str, Any] = {}
     handles = [one.register_hook(ddp.keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
-    for step, (wanted_grads, wanted_after) in enumerate(_averaged_by_hand(context, 2)):
+    for step, (wanted_grads, wanted_after, replicas) in enumerate(_averaged_by_hand(context, 2)):
         tokens, targets = context.batches()[step]
         own.clear()
         context.mark(f"step {step}: forward and backward")
@@ -104,22 +104,25 @@ def post_local_sgd(context: Context) -> None:
         optimizer.step()
         alone = "" if step % 2 == 0 else "device"  # not averaged
         context.check_all("param", models.parameters(model), wanted_after, step=step, layer=alone)
+        if not alone:
+            ddp.whose_mean(context, "param", step, models.parameters(model), wanted_after, replicas)
     for handle in handles:
         handle.remove()
 
 
 def _averaged_by_hand(context: Context, steps: int) -> Any:
-    """(gradients, parameters after the step) of this rank's replica in each step, all replicas computed here."""
+    """Of each step, all replicas computed here: gradients and parameters after it of this rank's replica, and the
+    parameters of all replicas before they are averaged."""
     torch = context.torch
     replicas = [models.parameters(plain.model(torch, context.sizes))] * context.world
     for step, (tokens, targets) in enumerate(models.batches(torch, context.sizes, steps)):
         shares = [(context.share(tokens, rank), context.share(targets, rank)) for rank in range(context.world)]
         grads = [context.alone(held, *share)[1] for held, share in zip(replicas, shares)]
-        replicas = [plain.Optimizer("sgd").step(held, own) for held, own in zip(replicas, grads)]
+        apart = replicas = [plain.Optimizer("sgd").step(held, own) for held, own in zip(replicas, grads)]
         if step % 2 == 0:  # the averager counts from zero and averages at every period
             mean = {name: sum(one[name] for one in replicas) / context.world for name in replicas[0]}
             replicas = [mean] * context.world
-        yield grads[context.rank], replicas[context.rank]
+        yield grads[context.rank], replicas[context.rank], apart
 
 
 def zero1(context: Context) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import plain
+from ..compare import BACKWARD_TURN
 from ..context import Context
 from ..exchange import all_to_all
 from ..mode import Mode
@@ -97,6 +98,9 @@ def experts(context: Context) -> None:
     order = chosen.flatten().argsort(stable=True)
     rows = order // _TOP
     targets = chosen.flatten()[order]
+    placed = _in_order(torch, routed[mine].flatten())
+    right = whole.tokens[mine][placed // _TOP]
+    context.check("local", "this rank's tokens by their experts", tokens[rows], right, tolerance=0.0, step=0)
     gives = torch.bincount(targets // _EXPERTS_A_RANK, minlength=context.world)
     takes = torch.empty_like(gives)
     context.mark("exchange of the counts")
@@ -118,10 +122,17 @@ def experts(context: Context) -> None:
     context.check(
         "local", "results of this rank's experts", results, answers[number, places], tolerance=_LIMIT, step=1, turn=1
     )
+    comes_back = _gradients_back(context, whole, places, number)
+    of_senders = torch.arange(context.world).repeat_interleave(torch.tensor(take))[:, None]
+
+    def arrived_back(gradient: Any) -> None:
+        name, turn = "gradient of the results of this rank's experts", BACKWARD_TURN - 2
+        context.check("value", name, gradient, comes_back, tolerance=_LIMIT, step=3, owners=of_senders, turn=turn)
+
+    results.register_hook(arrived_back)
     context.mark("results travel back")
     back = exchange(results, take, give)
     flat = routed[mine].flatten()
-    placed = flat.argsort(stable=True)
     answered = answers[flat[placed], placed // _TOP + rank * _TOKENS]
     owners = flat[placed, None] // _EXPERTS_A_RANK
     context.check("value", "results that came back", back, answered, tolerance=_LIMIT, step=2, owners=owners)
@@ -132,17 +143,30 @@ def experts(context: Context) -> None:
     own = slice(rank * _EXPERTS_A_RANK, (rank + 1) * _EXPERTS_A_RANK)
     for name in ("first", "second"):
         got, right = getattr(weights, name).grad[own], getattr(whole, name).grad[own]
-        context.check("grad", f"gradient of this rank's experts ({name} layer)", got, right, tolerance=_LIMIT, step=3)
+        place: dict[str, Any] = {"tolerance": _LIMIT, "step": 3, "turn": BACKWARD_TURN - 1}
+        context.check("local", f"gradient of this rank's experts ({name} layer)", got, right, **place)
     total = weights.router.grad.clone()
     context.mark("sum of the router's gradients")
     dist.all_reduce(total)
     context.check("grad", "gradient of the router", total, whole.router.grad, tolerance=_LIMIT, step=4)
 
 
+def _gradients_back(context: Context, whole: _Weights, places: Any, number: Any) -> Any:
+    """What comes back to the results of this rank's experts: the gradient of each token times the expert's share."""
+    shares = plain.softmax(whole.tokens @ whole.router.detach())
+    return whole.gradient[places] * shares[places, number][:, None]
+
+
+def _in_order(torch: Any, experts_: Any) -> Any:
+    """The places by their expert, equal ones as they stand; without the functions under test."""
+    numbers = experts_.tolist()
+    return torch.tensor(sorted(range(len(numbers)), key=numbers.__getitem__))
+
+
 def _sent(context: Context, routed: Any, sender: int) -> tuple[Any, Any]:
     """Which tokens ``sender`` must give to this rank, in order: (places among all tokens, their experts)."""
     chosen = routed[sender * _TOKENS : (sender + 1) * _TOKENS].flatten()
-    order = chosen.argsort(stable=True)
+    order = _in_order(context.torch, chosen)
     here = order[chosen[order] // _EXPERTS_A_RANK == context.rank]
     return here // _TOP + sender * _TOKENS, chosen[here]
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
+import socket
+import time
 from typing import Any
 
 from ..context import Context
@@ -10,6 +14,8 @@ from ..exact_values import MOVED
 from ..mode import Mode
 
 ORDER = 21
+# How much later than the others a rank comes to a barrier: far longer than a barrier takes.
+_LATE_S = 0.03
 
 
 def objects(context: Context) -> None:
@@ -29,8 +35,42 @@ def objects(context: Context) -> None:
         right = shared == [{"from": root, "numbers": list(range(50))}]
         name = f"broadcast_object_list from rank {root}"
         context.expect("value", name, right, f"gave {str(shared)[:60]}", step=context.marks)
-    context.mark("barrier")
-    dist.barrier()
+    _barrier(context)
+
+
+def _barrier(context: Context) -> None:
+    """No rank leaves a barrier before the last one has entered it: the last and the first rank come late in turn.
+
+    Only ranks on one machine are compared: they have one clock.
+    """
+    dist, seen = context.torch.distributed, []
+    for late in (context.world - 1, 0):
+        context.mark("barrier")
+        if context.rank == late:
+            time.sleep(_LATE_S)
+        entered = time.monotonic()
+        dist.barrier()
+        seen.append((entered, time.monotonic()))
+    context.mark("times of the barrier, all_gather_object")
+    found: list[Any] = [None] * context.world
+    dist.all_gather_object(found, [_machine(), *(times for pair in seen for times in pair)])
+    own = found[context.rank]
+    near = [one for one in found if isinstance(one, list) and len(one) == len(own) and one[0] == own[0]]
+    early = max((one[at] - own[at + 1] for one in near for at in (1, 3)), default=0.0)
+    words = f"let this rank go {1000 * early:.0f} ms before the last one came"
+    context.expect("value", "barrier", early <= 0.0, words, step=context.marks)
+
+
+def _machine() -> str:
+    """The same text on all ranks that share a clock; a text of this process alone where that is not known."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
+            boot = stream.read().strip()
+    except OSError:
+        return f"{socket.gethostname()} {os.getpid()}"
+    with contextlib.suppress(OSError):  # kernels before 5.6 have none
+        boot += os.readlink("/proc/self/ns/time")
+    return boot
 
 
 _OBJECTS = MOVED.but(computed="objects that travel", against="the objects that were sent")
