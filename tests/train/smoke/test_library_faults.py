@@ -26,6 +26,10 @@ QUICK: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
     ("embedding-neighbour", "all", "compute", ALL, "framework"),
     ("other-buckets", "all", "ddp-longer", ALL, "framework"),
     ("adamw-beta", 1, "optimizers", ONE, "framework"),
+    ("odd-length", 1, "compute", ONE, "device"),
+    ("root-off", 1, "compute", ONE, "device"),
+    ("last-two-swapped", 1, "expert-parallel", ONE, "framework"),
+    ("other-world", 1, "post-local-sgd", ONE, "framework"),
 ]
 REST: list[tuple[str, int | str, str, tuple[int, ...], str]] = [
     ("gather-swapped-when-large", 1, "all-gather", ONE, "collectives"),

@@ -89,6 +89,18 @@ def empty_moves_all(active: Active) -> None:
     wrap(dist, "all_to_all_single", around)
 
 
+def copy_off(active: Active) -> None:
+    """What a broadcast in a group brings is off by one."""
+
+    def around(original: Any, tensor: Any, *args: Any, **more: Any) -> Any:
+        work = original(tensor, *args, **more)
+        if active() and tensor.is_floating_point():
+            tensor.add_(1)
+        return work
+
+    wrap(dist, "broadcast", around)
+
+
 _RECEIVED: tuple[tuple[str | kit.Fault, str, str], ...] = (
     ("all-reduce-result-bit", "all-reduce", ""),
     ("all-gather-swapped", "all-gather", ""),
@@ -97,6 +109,8 @@ _RECEIVED: tuple[tuple[str | kit.Fault, str, str], ...] = (
     ("all-to-all-dropped", "all-to-all", ""),
     (gather_rounds, "all-gather", "what rank 1 sent is wrong at every rank"),
     (largest_from_zero, "all-reduce", "of both signs, max"),
+    ("handles-crossed", "all-reduce", "of five at once"),
+    ("root-twice", "one-to-all", "rank 1 adds its own part wrongly"),
 )
 
 
@@ -104,6 +118,28 @@ _RECEIVED: tuple[tuple[str | kit.Fault, str, str], ...] = (
 def test_a_rank_that_receives_or_gives_wrong_values_is_named(world: int) -> None:
     rows = [(one, 1, mode, world, "fail", (1,), "collectives", words) for one, mode, words in _RECEIVED]
     assert not kit.wrong_of(rows)
+
+
+def test_who_alone_receives_wrongly_what_goes_to_all_is_named_without_the_root() -> None:
+    rows: list[tuple[str | kit.Fault, int, str, int, str, tuple[int, ...], str, str]] = [
+        ("halfwords-swapped", 3, "one-to-all", 4, "fail", (3,), "collectives", "from rank 0"),
+        (copy_off, 2, "subgroups", 4, "fail", (2, 3), "collectives", "in a group"),  # of two either may be it
+    ]
+    assert not kit.wrong_of(rows)
+
+
+def test_who_puts_the_part_of_a_rank_in_anothers_place_is_named_alone() -> None:
+    assert not kit.wrong_of([("neighbours-peer", 2, "all-to-all", 4, "fail", (2,), "collectives", "part of rank 0")])
+
+
+@pytest.mark.parametrize(("where", "named"), [("all", (0, 1)), (0, (0,))])
+def test_a_barrier_that_does_not_wait_is_caught(where: int | str, named: tuple[int, ...]) -> None:
+    result = kit.planted("barrier-open", where, "objects", 2, limit_s=8.0)
+    assert result.state in ("fail", "crashed"), result.message
+    assert set(result.named) <= set(named), result.message
+    if where == "all":
+        assert "barrier: let this rank go" in result.message
+        assert (result.named, result.layer) == (named, "collectives")
 
 
 @pytest.mark.heavy

@@ -112,6 +112,18 @@ def router_bit(active: Active) -> None:
     at_collective(act, active, turn=1)
 
 
+def expert_backward(active: Active) -> None:
+    """What comes back to this rank's experts is off in its first row."""
+
+    def around(original: Any, got: Any, *args: Any, **keywords: Any) -> Any:
+        work = original(got, *args, **keywords)
+        if active() and torch._C._current_graph_task_id() != -1:
+            got[:1] += 0.5
+        return work
+
+    wrap(dist, "all_to_all_single", around)
+
+
 FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     (ring_sends_wrong, 1, "ring-attention", (1, 2), "keys and values of rank 1"),
     (ring_stale, 1, "ring-attention", (0, 1), "keys and values of rank 0"),
@@ -122,6 +134,9 @@ FAULTS: list[tuple[str | kit.Fault, int | str, str, tuple[int, ...], str]] = [
     (lost_count, 3, "expert-parallel", (3,), "number of tokens from each rank"),
     (bad_expert, 1, "expert-parallel", (1,), "results of this rank's experts"),
     (router_bit, 1, "expert-parallel", (1,), "gradient of the router"),
+    # What comes back wrongly makes the gradients of all ranks wrong: who received it, or sent it, is told by what came.
+    ("backward-parts", 2, "ulysses", (2,), "gradient of the output of this rank's heads"),
+    (expert_backward, 1, "expert-parallel", (0, 1), "gradient of the results of this rank's experts"),
 ]
 
 
