@@ -68,7 +68,7 @@ class ModeComparisons:
         step: int = 0,
         tolerance: float | None = None,
         scale: float | None = None,
-        hints: Mapping[str, Any] | None = None,
+        hints: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
         turn: int | None = None,
         owners: Any = None,
         layer: str = "",
@@ -80,7 +80,7 @@ class ModeComparisons:
         """Compare one tensor (or number) and note the difference.
 
         ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means that all
-        values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words. ``turn`` is
+        values are equal. ``hints``: what a wrong tensor may turn out to be, by words, or what gives that. ``turn`` is
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
         in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
         difference lies, where the stage alone would not tell. ``between``: two ranks, either of which may be at fault.
@@ -113,8 +113,10 @@ class ModeComparisons:
         size = float(wanted.abs().nan_to_num(0.0, math.inf).max()) if scale is None else scale
         limit = limit_share * size
         difference = (got - wanted).abs()
-        difference[got.isnan() & wanted.isnan()] = 0.0
         error = float(difference.max())
+        if not math.isfinite(error):
+            difference[got.isnan() & wanted.isnan()] = 0.0
+            error = float(difference.max())
         if not math.isfinite(error):
             same = bool(((got == wanted) | (got.isnan() & wanted.isnan())).all())
             error = 0.0 if same else math.inf
@@ -122,7 +124,7 @@ class ModeComparisons:
             self.errors[stage], self.tolerances[stage] = error, limit
         if error <= limit:
             return True
-        alike = _alike(torch, got, wanted, limit, hints or {})
+        alike = _alike(torch, got, wanted, limit, (hints() if callable(hints) else hints) or {})
         words = _words(torch, got, wanted, difference, limit) + (f"; {alike}" if alike else "")
         bad = ~(difference <= limit)
         origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
@@ -183,13 +185,11 @@ class ModeComparisons:
                 layer="framework",  # no arithmetic, and no way, leaves out a whole tensor
             )
         right, whole = 0, 0
-        largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
+        exact = tolerance == 0.0  # of nothing
+        largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel() and not exact]
         scale = max(largest, default=0.0)
         for name in wanted:
             if name in got:
-                chosen = {words: partial(_of_name, many, name) for words, many in (hints or {}).items()}
-                same = (other for other, one in wanted.items() if other != name and one.shape == wanted[name].shape)
-                chosen.update((f"{_ANOTHERS} {other}", partial(_of_name, wanted, other)) for other in same)
                 fine = self.check(
                     stage,
                     name,
@@ -198,7 +198,7 @@ class ModeComparisons:
                     step=step,
                     tolerance=tolerance,
                     scale=scale,
-                    hints=chosen,
+                    hints=partial(_hints, hints or {}, wanted, name),
                     turn=(turns or {}).get(name, turn),
                     owners=(owners or {}).get(name),
                     layer=layers.get(name, ""),
@@ -315,6 +315,13 @@ def order_of(fault: Mapping[str, Any]) -> tuple[int, int, int]:
 def agreed(torch: Any, many: Sequence[Any]) -> Any:
     """What more than half of the ranks hold, which alone tells who is wrong; None without that, as of two ranks."""
     return next((one for one in many if 2 * sum(torch.equal(one, other) for other in many) > len(many)), None)
+
+
+def _hints(hints: Mapping[str, Any], wanted: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What else a tensor may be: one of that name, or of that shape."""
+    found = {words: partial(_of_name, many, name) for words, many in hints.items()}
+    same = (other for other, one in wanted.items() if other != name and one.shape == wanted[name].shape)
+    return {**found, **{f"{_ANOTHERS} {other}": partial(_of_name, wanted, other) for other in same}}
 
 
 def _of_name(many: Mapping[str, Any] | Callable[[], Mapping[str, Any]], name: str) -> Any:
