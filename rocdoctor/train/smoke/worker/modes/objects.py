@@ -73,5 +73,8 @@ def _machine() -> str:
     return boot
 
 
-_OBJECTS = MOVED.but(computed="objects that travel", against="the objects that were sent")
+_OBJECTS = MOVED.but(
+    computed="objects that travel, and when each rank leaves a barrier",
+    against="the objects that were sent, and when the last rank came to the barrier",
+)
 MODES = (Mode("objects", "Python objects and a barrier", objects, _OBJECTS, objects=True),)
