@@ -160,7 +160,7 @@ def _wrong(record: ModeRecord) -> ModeResult:
     who = "every rank" if everyone and len(named) > 1 else ranks_text(named)
     words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
     words += f"; {since}" if since else ""
-    alone = _wrong_by_themselves(record) if stage not in OWN else []
+    alone = _wrong_by_themselves(record) if stage not in OWN and (everyone or not fault.get("layer")) else []
     if alone:  # what they gave spoilt what came
         told = f"{ranks_text(alone)} computes its part wrongly by itself; {who}"
         return _result(record, "fail", f"{told}: {words}", "device", [one.rank for one in alone], step)

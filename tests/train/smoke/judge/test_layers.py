@@ -112,6 +112,10 @@ def test_who_computes_wrongly_by_itself_is_named_without_its_group() -> None:
     found = judge(replace(group, again=_looked(True, True, True, False)))
     assert (found.named, found.layer) == ((3,), "device"), found.message
     assert "rank 3 computes its part wrongly by itself; ranks 1, 3: " in found.message
+    for one in ranks:
+        for fault in (one.result or {}).get("faults", ()):
+            fault["layer"] = "framework"  # as of a tensor that is missing: what it is, it says itself
+    assert judge(replace(group, again=_looked(True, True, True, False))).layer == "framework"
 
 
 def test_what_one_rank_gets_wrongly_is_asked_of_the_exchanges_of_all() -> None:
