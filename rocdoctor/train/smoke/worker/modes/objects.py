@@ -44,14 +44,14 @@ def _barrier(context: Context) -> None:
     Only ranks on one machine are compared: they have one clock.
     """
     dist, seen = context.torch.distributed, []
-    for late in (context.world - 1, 0):
+    for times, late in enumerate((context.world - 1, 0), 1):
         context.mark("barrier")
-        if context.rank == late:
-            time.sleep(_LATE_S)
+        if context.rank == late:  # twice as long the second time: who did not wait the first time is ahead by now
+            time.sleep(_LATE_S * times)
         entered = time.monotonic()
         dist.barrier()
         seen.append((entered, time.monotonic()))
-    context.mark("times of the barrier, all_gather_object")
+    # No step of its own: who is here while others are in the barrier has left that out.
     found: list[Any] = [None] * context.world
     dist.all_gather_object(found, [_machine(), *(times for pair in seen for times in pair)])
     own = found[context.rank]
