@@ -69,6 +69,8 @@ def test_what_the_text_contradicts_is_not_named() -> None:
     unseen = Message("sign-gpu-not-found", 2, "no GPU is found")
     assert likely_causes(_machine({"podman": 1}, _TROUBLE, _DOMAIN, passed)) == ()
     assert likely_causes(_machine({"podman": 1}, _TROUBLE, _DOMAIN, passed, unseen))
+    meant = Message("sign-node-has-no-gpu", 2, "the login node has no GPU")
+    assert likely_causes(_machine({"podman": 1}, _TROUBLE, _DOMAIN, meant)) == ()
     second = _machine({"podman": 1, "render": 1}, _TROUBLE, _DOMAIN, passed)
     assert [one.cause for one in likely_causes(second)] == ["device-permission"]
 
