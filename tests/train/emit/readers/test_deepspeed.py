@@ -96,7 +96,7 @@ def _ask(program: str, folder: Path, configs: Sequence[dict[str, Any]], *words: 
         path.write_text(json.dumps(config))
     environment = {"DS_ACCELERATOR": "cpu"}
     command: list[str | Path] = [python, *words, folder / "ask.py", *paths]
-    done = venvs.run(command, deadline_s=900, cwd=folder, environment=environment)
+    done = venvs.run(command, deadline_s=1800, cwd=folder, environment=environment)
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     assert len(lines) == len(configs), done.stdout[-2000:] + done.stderr[-4000:]
     return [json.loads(line.removeprefix("RESULT ")) for line in lines]
