@@ -7,7 +7,6 @@ group, which is ended with TERM and then KILL. Nothing here waits without a limi
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import json
 import queue
@@ -20,7 +19,8 @@ from functools import partial
 
 from rocdoctor.host.base import Answer, Kind, argv_of, normalise
 from rocdoctor.host.live.accounts import expanded
-from rocdoctor.host.live.patience import Looking, Patience
+from rocdoctor.host.live.own_time import OwnTime, left_s
+from rocdoctor.host.live.patience import Looking, Patience, heard
 from rocdoctor.host.live.programs import (
     find_interpreter,
     find_program,
@@ -32,7 +32,7 @@ from rocdoctor.host.live.programs import (
     silent,
 )
 from rocdoctor.host.live.quick_questions import look, no_such_verb
-from rocdoctor.host.live.run_program import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
+from rocdoctor.host.live.run_program import GRACE_S, Loading, programs_at_once, run_bounded, start_thread
 
 # Each in a thread of its own, with a deadline of its own.
 _SLOW = ("run ", "python ", "smoke ")
@@ -140,7 +140,7 @@ class LiveHost:
         self._lived = False  # an earlier reader
         self._mute = False  # no reader can be had any more
         self._reader = _Reader(queue.SimpleQueue())
-        self._reading = _start(self._reader.read_for_ever)  # without a thread questions are answered as they come
+        self._reading = start_thread(self._reader.read_for_ever)  # without a thread questions are answered as they come
 
     # -- the protocol
 
@@ -155,9 +155,10 @@ class LiveHost:
         pending = self._begin(question)
         slow = question.startswith(_SLOW)
         asked = time.monotonic()
+        clock = OwnTime()
         while not pending.done.is_set():
             limit = self._limit_s(question, pending)
-            left = left_s(pending.began, asked, limit, time.monotonic())
+            left = left_s(pending.began, asked, limit, clock.now(_STEP_S))
             if left > 0 or ((at_work := self._at_work.get(question)) and at_work.busy):
                 pending.done.wait(min(max(left, 0.0) or _STEP_S, _STEP_S))  # see wait() of patience.py
             elif pending.began is not None:
@@ -233,7 +234,7 @@ class LiveHost:
         if question.startswith(_SLOW):
             pending.limit_s = self.patience.program_limit_s(question)
             target = self._slow(question.split(" ", 1)[0])
-            if not _start(self._slot, target, question, pending):  # one after the other then
+            if not start_thread(self._slot, target, question, pending):  # one after the other then
                 self._slot(target, question, pending)
         elif self._mute or self.deadline_s(question) <= 0:
             pending.finish(Answer(question, "timeout", seconds=0.0))
@@ -300,17 +301,21 @@ class LiveHost:
                 while True:
                     self._reader.jobs.put(old.jobs.get_nowait())
             old.jobs.put(None)
-        _start(self._reader.read_for_ever)
+        start_thread(self._reader.read_for_ever)
 
     def _run(self, question: str) -> Answer:
         argv = argv_of(question)
-        program = find_program(argv[0]) if argv else None
+        self._at_work[question] = looking = Looking(self.patience.program_limit_s(question))
+        with heard(looking.step):
+            program = find_program(argv[0]) if argv else None
+        del self._at_work[question]
         self._hear_of_silent()
         if program is None:
             why = refusal(argv[0]) or silence() if argv else ""
             return Answer(question, "failed", note=why) if why else Answer(question, "absent")
         limit_s = self._starts(question)
-        return run_bounded(question, [program, *(expanded(part) for part in argv[1:])], limit_s)
+        words = [program, *map(expanded, argv[1:])]
+        return run_bounded(question, words, limit_s, begun=partial(self._counts, question))
 
     def _hear_of_silent(self) -> None:
         """Folders of programs that gave no answer are no news to questions about what lies there."""
@@ -326,7 +331,13 @@ class LiveHost:
         if pending is None:  # forgotten meanwhile
             return self.patience.program_limit_s(question)
         pending.runs = True
+        self._counts(question)
         return pending.limit_s
+
+    def _counts(self, question: str) -> None:
+        """From here on its time counts: to find, judge and start a program is slow on a busy machine."""
+        if pending := self._pending.get(question):
+            pending.began = time.monotonic()
 
     def _probe(self, question: str) -> Answer:
         words = question.split(" ")[1:]
@@ -349,8 +360,6 @@ class LiveHost:
             interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python, looking.step
         )
         del self._judging[question]
-        if pending := self._pending.get(question):
-            pending.began = time.monotonic()  # the time of the interpreter itself begins now
         if how.refused:
             return Answer(question, "failed", note=how.refused)
         options = [word for word in words[1:] if not how.not_imported or word != "--import"]
@@ -360,13 +369,17 @@ class LiveHost:
         limit_s = self._starts(question)
         self._at_work[question] = loading = Loading(limit_s * 3)
         argv, environment = how.command(options)
-        return self._naming(run_bounded(question, argv, limit_s, environment, how.who, loading=loading))
+        begun = partial(self._counts, question)
+        return self._naming(run_bounded(question, argv, limit_s, environment, how.who, loading=loading, begun=begun))
 
     def _late(self, question: str, limit: float) -> Answer:
         """The answer to a question whose time is over."""
         if judged := self._judging.get(question):
             why = f"root runs only what nobody else can change, and looking at its files took more than {limit:g}s"
             return Answer(question, "failed", note=f"{judged} was not run: {why}", seconds=limit)
+        if question.startswith("run ") and (pending := self._pending.get(question)) and not pending.runs:
+            why = f"{question.split()[1]} was not run: finding it and who can change it took more than {limit:g}s"
+            return Answer(question, "failed", note=why, seconds=limit)
         late = Answer(question, "timeout", note=f"{round(limit, 2):g}s", seconds=limit)
         return self._naming(late) if question.startswith("python ") else late
 
@@ -378,23 +391,3 @@ class LiveHost:
         path = self._probed.get(answer.question) or self.python or answer.question.split(" ")[1]
         line = json.dumps({"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": path})
         return replace(answer, data=normalise(line.encode() + b"\n" + answer.data), complete=False)
-
-
-def left_s(began: float | None, asked: float, limit_s: float, now: float) -> float:
-    """What is left of a question's time: it counts from when it began, before that from when it was asked for."""
-    return (asked if began is None else began) + limit_s - now
-
-
-def _start(function: Callable[..., None], *arguments: object) -> bool:
-    """Start a daemon thread; False where this user may start no more, or has no memory for it.
-
-    Not ``threading.Thread``, which waits for the first step of a thread that may never take it: where memory is short
-    it dies before.
-    """
-    if not threads_fit():
-        return False
-    try:
-        _thread.start_new_thread(function, arguments)
-    except (RuntimeError, MemoryError):
-        return False
-    return True

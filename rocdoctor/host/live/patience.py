@@ -7,10 +7,11 @@ share what little time is left to the run, least in a folder that is known to ha
 from __future__ import annotations
 
 import _thread
+import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from rocdoctor.model.lazy_re import regex
@@ -118,6 +119,25 @@ class Looking:
     def busy(self) -> bool:
         now = time.monotonic()
         return now < self._until and now - self._seen < self._limit_s
+
+
+_hearing: list[Callable[[], None]] = []
+
+
+@contextlib.contextmanager
+def heard(step: Callable[[], None]) -> Iterator[None]:
+    """While this lasts, ``step`` is called before each place that root judges to find a program."""
+    _hearing.append(step)
+    try:
+        yield
+    finally:
+        _hearing.remove(step)
+
+
+def tell() -> None:
+    """A place more is judged."""
+    for step in tuple(_hearing):
+        step()
 
 
 def imports_torch(command: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rocdoctor.host.base import NEW_ENVIRONMENT
 from rocdoctor.host.live.accounts import account, expanded
 from rocdoctor.host.live.code_read import CodeReader
-from rocdoctor.host.live.patience import RUN, each_within, within
+from rocdoctor.host.live.patience import RUN, each_within, tell, within
 from rocdoctor.host.live.scripts import is_program
 from rocdoctor.host.live.trust import privileged, weak, weaknesses
 from rocdoctor.host.live.trusted_content import weak_libraries, weak_packages, weak_user_site
@@ -144,7 +144,7 @@ def _weak_program(path: str) -> str:
 
 @cache
 def _code() -> CodeReader:
-    return CodeReader(program_folders())
+    return CodeReader(program_folders(), step=tell)
 
 
 def refusal(name: str) -> str:

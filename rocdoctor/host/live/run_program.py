@@ -6,6 +6,7 @@ ends (an interrupt, a question that nobody waited for) is ended too.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import errno
@@ -16,10 +17,11 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, normalise
+from rocdoctor.host.live.own_time import OwnTime
 from rocdoctor.host.live.patience import DEADLINE_S
 from rocdoctor.host.live.programs import child_environment
 
@@ -94,6 +96,21 @@ def threads_fit() -> bool:
     return True
 
 
+def start_thread(function: Callable[..., None], *arguments: object) -> bool:
+    """Start a daemon thread; False where this user may start no more, or has no memory for it.
+
+    Not ``threading.Thread``, which waits for the first step of a thread that may never take it: where memory is short
+    it dies before.
+    """
+    if not threads_fit():
+        return False
+    try:
+        _thread.start_new_thread(function, arguments)
+    except (RuntimeError, MemoryError):
+        return False
+    return True
+
+
 def run_bounded(
     question: str,
     argv: list[str],
@@ -102,8 +119,11 @@ def run_bounded(
     who: Identity | None = None,
     handed: Sequence[int] = (),
     loading: Loading | None = None,
+    begun: Callable[[], None] = lambda: None,
 ) -> Answer:
     """Run a program with a deadline and a bounded output; its whole process group is ended for certain.
+
+    The deadline counts from when the program runs, which ``begun`` hears, and not while this process does not run.
 
     One that prints more than is kept is ended at once, and its answer is cut. ``who``: as another user, which root
     may; ``handed``: descriptors that the program gets. The deadline moves while ``loading`` says that the program is
@@ -112,29 +132,37 @@ def run_bounded(
     most = MAX_ANSWER_BYTES if argv[0].rsplit("/", 1)[-1] in _LOGS else min(MAX_TOOL_BYTES, MAX_ANSWER_BYTES)
     if loading is not None:
         most = min(most, _MAX_PROBE_BYTES)
-    began = time.monotonic()
-    deadline = began + limit_s
     try:
         child = _start(argv, environment, who, handed)
     except PermissionError:
         return Answer(question, "denied")
     except OSError as error:
         return Answer(question, "failed", note=f"cannot start {argv[0]}: {error.strerror}")
+    clock = OwnTime()
+    began = clock.now(0.0)
+    deadline = began + limit_s
+    begun()
     try:
         if loading is not None:
             loading.start(child.pid)
-        out, err, late = _outputs(child, deadline, most, loading)
+        out, err, late = _outputs(child, deadline, most, clock, loading)
         flood = max(len(out), len(err)) > most
         if loading is not None and loading.busy:
-            deadline = max(deadline, time.monotonic() + _AFTER_END_S)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(0.0 if flood or late else max(0.0, deadline - time.monotonic()))
-        timed_out = not flood and (late or child.poll() is None)
-        took = time.monotonic() - began
+            deadline = max(deadline, clock.now(0.0) + _AFTER_END_S)
+        while not (flood or late) and child.poll() is None and clock.now(_POLL_S) < deadline:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_POLL_S)
+        # One whose memory is being written to a file has crashed; that takes as long as the disk takes.
+        crashed = child.poll() is None and _dumps_core(child.pid)
+        timed_out = not flood and not crashed and (late or child.poll() is None)
+        took = clock.now(0.0) - began
     finally:
         _end([child])
         with _lock:
             _running.discard(child)
+    if crashed and not flood:
+        why = f"it crashed, and after {limit_s:g}s its memory was still being written to a file"
+        return Answer(question, "failed", normalise(out[:_MAX_UNFINISHED_BYTES]), note=why, complete=False)
     if timed_out:
         note = f"{round(limit_s, 2) if took < limit_s + _LOADING_S else int(took):g}s"
         return Answer(question, "timeout", normalise(out[:_MAX_UNFINISHED_BYTES]), note=note, complete=False)
@@ -237,8 +265,17 @@ class Loading:
         return int(found[1]) if found else 0
 
 
+def _dumps_core(pid: int) -> bool:
+    """Whether the kernel writes the memory of a process that a signal has ended (core(5), proc_pid_status(5))."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as stream:
+            return b"\nCoreDumping:\t1\n" in stream.read(16384)
+    except OSError:
+        return False
+
+
 def _outputs(
-    child: subprocess.Popen[bytes], deadline: float, most: int, loading: Loading | None = None
+    child: subprocess.Popen[bytes], deadline: float, most: int, clock: OwnTime, loading: Loading | None = None
 ) -> tuple[bytes, bytes, bool]:
     """(stdout, stderr, whether it was still running at the deadline).
 
@@ -254,20 +291,21 @@ def _outputs(
     until = deadline
     ended = False
     while open_ends and max(map(len, kept.values())) <= most:
-        now = time.monotonic()
+        now = clock.now(_POLL_S)
         more = loading is not None and not ended and loading.goes_on(now)
-        left = until - now
-        if left <= 0 and not more:
-            break
-        for descriptor, _ in poll.poll(min(_POLL_S, max(left, 0.0) or _POLL_S) * 1000):
+        left = max(0.0, until - now)
+        over = left <= 0 and not more  # what it has said until then is read all the same
+        for descriptor, _ in poll.poll(0 if over else min(_POLL_S, left or _POLL_S) * 1000):
             chunk = os.read(descriptor, 65536)
             if not chunk:
                 poll.unregister(descriptor)
                 open_ends.discard(descriptor)
             kept[descriptor] += chunk
+        if over:
+            break
         if not ended and child.poll() is not None:
             ended = True
-            until = min(deadline, time.monotonic() + _AFTER_END_S)
+            until = min(deadline, clock.now(_POLL_S) + _AFTER_END_S)
     # Looked at before the pipes are closed, which would end a program that still prints.
     late = bool(open_ends) and child.poll() is None
     out, err = (bytes(one) for one in kept.values())

@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.live.live_host import LiveHost
+from rocdoctor.host.live.own_time import OwnTime
 from rocdoctor.host.live.quick_questions import look
 from rocdoctor.host.live.run_program import end_all
 from rocdoctor.host.supervised.command_child import adopt, possible, run_apart
@@ -212,10 +213,14 @@ class Service:
     def _watch(self) -> None:
         """Let another hand go on where one hangs, and keep the deadlines."""
         seen = 0
+        clock = OwnTime()
         while True:
             busy = self._late or self._leader.job is not None or self._count != seen
             seen = self._count
+            lost_s = clock.lost_s
             time.sleep(_PATIENCE_S if busy else _IDLE_LOOK_S)
+            clock.now(_IDLE_LOOK_S)
+            self._stopped(clock.lost_s - lost_s)
             with contextlib.suppress(OSError):
                 self._out.flush()
                 for number, question, limit_s in self._overdue():
@@ -223,6 +228,13 @@ class Service:
                     note = f"{round(limit_s, 2):g}s" if limit_s else ""
                     answer = Answer(question, "timeout", note=note, seconds=limit_s)
                     self._send(number, answer)
+
+    def _stopped(self, lost_s: float) -> None:
+        """This process was stopped that long, and what it waits for may have been: that does not count."""
+        if lost_s:
+            with self._lock:
+                for hand in (self._leader, *self._late):
+                    hand.since += lost_s
 
     def _overdue(self) -> list[tuple[int, str, float]]:
         """The questions, with their deadlines, that are given up now."""

@@ -9,7 +9,7 @@ import pytest
 
 from rocdoctor.host.live import patience as patience_room
 from rocdoctor.host.live import programs
-from rocdoctor.host.live.live_host import left_s
+from rocdoctor.host.live.own_time import left_s
 from rocdoctor.host.live.patience import TORCH_S, Patience, each_within, within
 from tests.sick.kit import GIVE_UP_S
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,79 @@ def test_a_program_that_ignores_the_request_to_end_is_killed_with_what_it_starte
         other = int(child.stdout.readline())  # by then both ignore it
     assert child.returncode == -signal.SIGKILL
     assert until(lambda: process_state(other) in ("", "Z"))  # gone, or nobody has asked for its end yet
+
+
+class _Slept:
+    """A clock that goes on by an hour at one moment, as for a process that was stopped or suspended then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gone_s = 0.0
+        real = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: real() + self.gone_s)
+
+    def sleep(self) -> None:
+        self.gone_s = self.gone_s or 3600.0
+
+
+def _crashing(tmp_path: Path) -> list[str]:
+    program = tmp_path / "crashes"
+    program.write_text("#!/bin/sh\necho half; kill -SEGV $$\n")
+    program.chmod(0o755)
+    return [str(program)]
+
+
+def test_what_a_crashed_program_said_counts_though_we_slept_past_its_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = _Slept(monkeypatch)
+    start = run_program._start
+
+    def start_and_sleep(*arguments: object) -> object:
+        child = start(*arguments)  # type: ignore[arg-type]
+        slept.sleep()  # forking on a busy machine
+        return child
+
+    monkeypatch.setattr(run_program, "_start", start_and_sleep)
+    answer = run_bounded("run x", _crashing(tmp_path), 30.0)
+    assert (answer.status, answer.exit_code, answer.text) == ("ok", -signal.SIGSEGV, "half")
+
+
+def test_time_in_which_we_ourselves_were_stopped_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = _Slept(monkeypatch)
+    real = select.poll
+
+    class Poll:
+        def __init__(self) -> None:
+            self.inner = real()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.inner, name)
+
+        def poll(self, milliseconds: float) -> list[tuple[int, int]]:
+            if not slept.gone_s:
+                slept.sleep()
+                return []
+            return self.inner.poll(milliseconds)
+
+    monkeypatch.setattr(select, "poll", Poll)
+    answer = run_bounded("run x", _crashing(tmp_path), 30.0)
+    assert (answer.status, answer.exit_code, answer.text) == ("ok", -signal.SIGSEGV, "half")
+
+
+def test_what_was_said_just_before_the_deadline_is_read() -> None:
+    with run_program.running(["sh", "-c", "printf said"], {"PATH": "/usr/bin:/bin"}) as child:
+        assert until(lambda: process_state(child.pid) in ("", "Z"))
+        clock = run_program.OwnTime()
+        assert run_program._outputs(child, clock.now(0.0), 1000, clock)[:2] == (b"said", b"")
+
+
+def test_a_program_whose_memory_is_being_written_has_crashed_and_does_not_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not run_program._dumps_core(os.getpid())
+    monkeypatch.setattr(run_program, "_dumps_core", lambda pid: True)
+    answer = run_bounded("run x", ["/bin/sleep", "600"], 0.1)
+    assert answer.status == "failed"
+    assert answer.note.startswith("it crashed")
