@@ -29,7 +29,7 @@ _OPENS = regex(
 _INDICATORS = regex(r"(?<=[|>])[+-]?\d?[+-]?\Z")  # of a text in YAML: how its lines end, how far they stand in
 _ENTRY = regex(
     r"(?P<i>[ \t]{0,80})(?P<d>-[ \t]{1,8})?(?:(?P<k>[\"']?[\w.-]{1,60}[\"']?)[ \t]{0,4}:[ \t]{1,8})?"
-    r"(?P<q>[\"']?)(?P<s>[^\s\"']{1,4000})(?P=q),?[ \t]{0,8}\r?"
+    r"(?P<q>[\"']?)(?P<s>[^\s\"']{1,4000})(?P=q)(?:\"{3}|'{3})?,?[ \t]{0,8}\r?"
 )
 # A name that ends its line, whose value is a literal in the next ones, as pprint breaks long lines.
 _BREAKS = regex(

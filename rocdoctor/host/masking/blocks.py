@@ -14,6 +14,7 @@ from rocdoctor.host.masking.continued import mask_continued, mask_hyphenated
 from rocdoctor.host.masking.documents import mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
 from rocdoctor.host.masking.following import mask_following
+from rocdoctor.host.masking.hexdumps import mask_hexdumps
 from rocdoctor.host.masking.pairs import mask_pairs
 from rocdoctor.host.masking.rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking.secrets import apply_rule, mask_secrets
@@ -51,6 +52,7 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
     """The text without secrets that stand on several lines; every line that is kept stays at its place."""
     if "PRIVATE KEY" in text:
         text = _private_keys(text, note)
+    text = mask_hexdumps(text, tables, note)
     if "\\u00" in text:
         text = _LETTER.sub(lambda match: chr(int(match[1], 16)), text)
     rules = tables.rules_for(text, span=True)

@@ -145,12 +145,30 @@ _DEVICES = frozenset(
 )
 
 
+# Whose processes gpustat shows: process_repr in gpustat/core.py of wookayin/gpustat, read 2026-11-30.
+_GPUSTAT = regex(r"(?<=\d MB \|)(?: [^\s()|]{1,120}\((?:\d{1,7}|\?)M\)){1,200}")
+_GPUSTAT_USER = regex(r"(?<= )[A-Za-z_][\w.-]{0,31}(?=[:/(])")
+
+# lshw begins with the name of the machine, in front of the lines that describe it (lshw(1), Debian 12).
+_LSHW = regex(
+    r"^(?!computer\b)[A-Za-z0-9][\w.-]{0,62}(?=[ \t]{0,40}\n {4}description: [^\n]{0,200}"
+    r"\n {2}(?:\*-|  (?:product|vendor|version|serial|width|capabilities|configuration): ))",
+    re.M,
+)
+
+
 def mask_columns(
     text: str, columns: Mapping[str, str], beside: Collection[str], common: Collection[str], replaced: Replaced
 ) -> str:
     """The text with the people and machines replaced that stand in columns with the names of ``columns``."""
+    if " MB | " in text and "M)" in text:
+        text = _GPUSTAT.sub(
+            lambda line: _GPUSTAT_USER.sub(lambda name: replaced("user", name.group()), line.group()), text
+        )
     if "\n" not in text:
         return text
+    if "\n    description: " in text:
+        text = _LSHW.sub(lambda name: replaced("hosts", name.group()), text)
     if any(mark in text for mark in _MARKS):
         text = _tables(text, columns, beside, replaced)
     return _answers(text, common, replaced)

@@ -28,6 +28,7 @@ _PERCENT = regex(r"[^\s\"'<>&?;=]+")
 _PERCENT_SIGN = regex(r"%[0-9A-Fa-f]{2}")
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n\r"
 _LONGEST = 200_000
+_MOST_UNQUOTED = 4  # an address in an address in an address
 _MOST_UNPACKED = 65_536
 _MIXED = regex(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 
@@ -133,12 +134,15 @@ def _nowhere(_cls: str, _value: str) -> None:
 def _readings(run: str) -> list[str]:
     """What a run may mean, as far as it is readable."""
     if "%" in run:
-        return [unquote(run)]
+        found = [unquote(run)]
+        while "%25" in run and len(found) < _MOST_UNQUOTED and (more := unquote(found[-1])) != found[-1]:
+            found.append(more)
+        return found
     if "\\" in run:
-        return [_readable(bytes(int(pair, 16) for pair in re.findall(r"[xu](?:00)?([0-9a-fA-F]{2})", run)))]
+        return [readable(bytes(int(pair, 16) for pair in re.findall(r"[xu](?:00)?([0-9a-fA-F]{2})", run)))]
     digits = run.replace(":", "").replace(" ", "")
     if re.fullmatch(r"[0-9a-fA-F]+", digits):
-        return [text] if len(digits) % 2 == 0 and (text := _readable(bytes.fromhex(digits))) else []
+        return [text] if len(digits) % 2 == 0 and (text := readable(bytes.fromhex(digits))) else []
     if not _MIXED.match(run):
         return []
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
@@ -150,12 +154,12 @@ def _readings(run: str) -> list[str]:
             data = binascii.a2b_base64(part + "=" * (-len(part) % 4))
         except binascii.Error:
             continue
-        if text := _readable(data):
+        if text := readable(data):
             found.append(text)
     return found
 
 
-def _readable(data: bytes) -> str:
+def readable(data: bytes) -> str:
     """The bytes as text, unpacked where they are packed, where nearly all of them are printable; "" otherwise."""
     if data[:2] == b"\x1f\x8b" or data[:2] in (b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
         unpacker = zlib.decompressobj(wbits=47)  # gzip or zlib, as its head says
