@@ -258,7 +258,8 @@ class LiveHost:
             try:
                 answer = function(question)
             except Exception as error:  # a question never breaks the tool
-                answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+                told = error.strerror if isinstance(error, OSError) and error.filename is None else None
+                answer = Answer(question, "failed", note=told or f"{type(error).__name__}: {error}")
             pending.finish(replace(answer, seconds=time.monotonic() - began))
         except MemoryError:  # the asker has words for it
             pass

@@ -359,13 +359,14 @@ def private_folder(prefix: str) -> str:
     """A new folder that only we may enter; as root never below one of somebody else, who could exchange it."""
     import tempfile  # takes as long as a tenth of all else that a command imports
 
-    return tempfile.mkdtemp(prefix=prefix, dir=_temporary() if privileged() else None)
+    try:
+        usual = tempfile.gettempdir()
+    except FileNotFoundError:  # it tries to write a file into each; the error names the working folder
+        raise OSError(errno.EROFS, "no folder for temporary files can be written to (TMPDIR, df, ulimit -f)") from None
+    return tempfile.mkdtemp(prefix=prefix, dir=_temporary(usual) if privileged() else None)
 
 
-def _temporary() -> str:
-    import tempfile
-
-    usual = tempfile.gettempdir()
+def _temporary(usual: str) -> str:
     for folder in (usual, "/tmp", "/var/tmp", "/run"):
         try:
             if not weaknesses(os.path.abspath(folder), sticky_ok=True):

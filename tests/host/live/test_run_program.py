@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.live import run_program
+from rocdoctor.host.live.own_time import OwnTime
 from rocdoctor.host.live.run_program import Loading, run_bounded, usual_deadline_s
 from rocdoctor.train.smoke.run.processes import process_state
 from tests.waiting import until
@@ -159,7 +160,7 @@ def test_time_in_which_we_ourselves_were_stopped_does_not_count(
 def test_what_was_said_just_before_the_deadline_is_read() -> None:
     with run_program.running(["sh", "-c", "printf said"], {"PATH": "/usr/bin:/bin"}) as child:
         assert until(lambda: process_state(child.pid) in ("", "Z"))
-        clock = run_program.OwnTime()
+        clock = OwnTime()
         assert run_program._outputs(child, clock.now(0.0), 1000, clock)[:2] == (b"said", b"")
 
 
