@@ -114,7 +114,7 @@ class Local:
             "joined",
             str(self._here / "plan"),
         ]
-        with open(self._here / "torchrun.log", "wb") as log:
+        with open(self._here / "torchrun.log", "ab") as log:
             self._launcher = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -133,6 +133,7 @@ class Local:
 
         That of the rank that waited most; while ranks are still on the way, that of all that torchrun has started.
         """
+        processes.keep_short(self._here)
         here = [rank for rank in self._pids if rank != _LAUNCHER]
         self._starved.look(here if len(here) == self._count else [_LAUNCHER])
         return self._starved.extra_s

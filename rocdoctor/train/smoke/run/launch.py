@@ -27,7 +27,7 @@ from rocdoctor.train.smoke.run.build_locks import BuildLocks, still_building
 from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import MOST_STRETCHED, WORKER, ModeRecord
-from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
+from rocdoctor.train.smoke.run.processes import alone, environment, keep_short, marked, process_state, sweep
 from rocdoctor.train.smoke.run.standstill import WATCHDOG_S
 from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board, segments, whereabouts
@@ -160,7 +160,7 @@ class _Watch:
         own = self._launch.environment(self._place.device) if self._launch.environment is not None else {}
         # -I -S: the small program that becomes the launcher needs nothing that the user has installed
         through = [self._place.interpreter, "-I", "-S", str(WORKER / "__main__.py"), "replace", *command]
-        with open(self._folder / "launcher.log", "wb") as log:
+        with open(self._folder / "launcher.log", "ab") as log:
             launcher = subprocess.Popen(
                 through,
                 stdin=subprocess.DEVNULL,
@@ -190,6 +190,7 @@ class _Watch:
                 looked = time.monotonic()
                 deadline += starved.look([0])
                 self._locks.look()
+                keep_short(self._folder)
             seen = look(self._folder, self._launch.restarts)
             for rank, one in seen.ranks.items():
                 if one.result is not None and rank not in self._told and self._tell is not None:

@@ -19,6 +19,8 @@ _KILLS = regex(rb"^oom_kill (\d{1,15})$", 8)  # MULTILINE
 _REFUSED = regex(rb"^max (\d{1,15})$", 8)  # MULTILINE
 _NO_THREAD = ("resource temporarily unavailable", "can't start new thread", "pthread_create failed")
 _NO_FILE = "too many open files"
+# Less than the ranks' records and logs take; above that a limit counts where somebody met it.
+_LEAST_FILE_BYTES = 1 << 20
 _OUT_OF_ADDRESSES = ("failed to map segment", "cannot allocate memory", "unable to allocate", "memoryerror")
 
 
@@ -95,6 +97,17 @@ def limit_reached(before: RefusedForks, words: Collection[str], root: Path = Pat
     if _NO_FILE in said and f"{_NO_FILE} in system" not in said:
         return f"no more files could be opened; ulimit -n allows a process {file_limit()} of them: raise it"
     return ""
+
+
+def file_too_large(signals: Collection[int | None], words: Collection[str]) -> str:
+    """Whether the limit of a file's size was in the way, which is passed on to the ranks."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    met = soft < _LEAST_FILE_BYTES or signal.SIGXFSZ in signals or any("file too large" in one.lower() for one in words)
+    if soft == resource.RLIM_INFINITY or not met:
+        return ""
+    return f"ulimit -f lets a file have {soft} bytes only, and the ranks write files: raise it"
 
 
 def full_folder(folder: Path) -> str:

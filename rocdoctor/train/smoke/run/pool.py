@@ -29,6 +29,7 @@ from rocdoctor.train.smoke.run.kernel_caches import compiling
 from rocdoctor.train.smoke.run.machine_trouble import (
     address_space,
     address_space_limit,
+    file_too_large,
     full_folder,
     killed_for_memory,
     limit_reached,
@@ -37,7 +38,7 @@ from rocdoctor.train.smoke.run.machine_trouble import (
     refused_forks,
     wrong_interface,
 )
-from rocdoctor.train.smoke.run.processes import alone, environment, process_state, pss_bytes, sweep, tail
+from rocdoctor.train.smoke.run.processes import alone, environment, keep_short, process_state, pss_bytes, sweep, tail
 from rocdoctor.train.smoke.run.standstill import WATCHDOG_S, Standstill
 from rocdoctor.train.smoke.run.starved import Starved
 from rocdoctor.train.smoke.worker import board
@@ -130,7 +131,7 @@ class Pool:
         self.interpreter = interpreter
         self.surroundings = os.environ if surroundings is None else surroundings
         self._kills, self._refused = oom_kills(), refused_forks()
-        with open(self._folder / "server.log", "wb") as log:
+        with open(self._folder / "server.log", "ab") as log:
             self._server = subprocess.Popen(
                 [interpreter, str(WORKER), "server"],
                 stdin=subprocess.PIPE,
@@ -163,6 +164,7 @@ class Pool:
             last = tail(self._folder / "server.log", 1)
             code = self._server.poll()
             trouble = killed_for_memory(self._kills, [-(code or 0)]) or full_folder(self._folder)
+            trouble = trouble or file_too_large([-(code or 0)], [last])
             trouble = trouble or address_space(last, address_space_limit()) or limit_reached(self._refused, [last])
             if code is None:
                 how = f"torch was not imported within {limit_s:g} s"
@@ -256,6 +258,8 @@ class Pool:
         while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
             found = self._event(min(until, next_look))
             if found is None and self._there and time.monotonic() < until:
+                keep_short(self._folder)
+                keep_short(self._place)
                 more_s, passed_s = starved.look(unanswered), time.monotonic() - looked
                 deadline, until, looked = deadline + more_s, until + more_s, looked + passed_s
                 if standstill.look(unanswered, passed_s - more_s):
@@ -298,6 +302,7 @@ class Pool:
         found = found or address_space(last, address_space_limit())
         said = [last, *(f"{(one.result or {}).get('message', '')} {one.log}" for one in self._ranks.values())]
         kinds = [str((one.result or {}).get("kind", "")) for one in self._ranks.values()]
+        found = found or file_too_large(ends, said)
         found = found or limit_reached(self._refused, said) or not_imported(self.hello.get("absent") or {}, kinds)
         return found or (wrong_interface(self.surroundings) if mode == "start" else "")
 

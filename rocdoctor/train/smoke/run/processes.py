@@ -20,6 +20,9 @@ from rocdoctor.train.smoke.worker.device_choice import NUMBERS
 MARK = "ROCDOCTOR_SMOKE_RUN"
 # A socket has a path of 107 bytes at most (unix(7)); multiprocessing adds 32: /pymp-xxxxxxxx/listener-xxxxxxxx.
 _MOST_FOLDER_BYTES = 75
+# Of a log, between two looks a second apart or so; and what is kept of a longer one, of which only the end is read.
+MOST_LOG_BYTES = 16 * 1024 * 1024
+_KEPT_BYTES = 256 * 1024
 
 
 def environment(base: Mapping[str, str], mark: str, folder: Path | None = None) -> dict[str, str]:
@@ -214,3 +217,17 @@ def tail(path: Path, lines: int = 3, keep: Collection[str] = ()) -> str:
         kept = [line for line in words[:-lines] if any(one in line.lower() for one in keep)]
         return "\n".join(line[:300] for line in (*kept[:4], *words[-lines:]))
     return ""
+
+
+def keep_short(folder: Path) -> None:
+    """Shorten the logs of a folder to their ends where they are too long; who writes into one appends to it."""
+    for path in folder.glob("*.log"):
+        with (
+            contextlib.suppress(OSError),
+            open(os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), "r+b", 0) as log,
+        ):
+            size = os.fstat(log.fileno()).st_size
+            if size > MOST_LOG_BYTES:
+                end = os.pread(log.fileno(), _KEPT_BYTES, size - _KEPT_BYTES)
+                log.truncate(0)
+                log.write(end)

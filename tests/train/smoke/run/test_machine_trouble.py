@@ -73,6 +73,27 @@ def test_a_full_disk_accuses_no_rank(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert judge(_record(full, aborted, RankRecord(1))).message == f"{full}; rank 0: ended by signal 6"
 
 
+@pytest.mark.parametrize(
+    ("limit", "signals", "said", "met"),
+    [
+        (1000, [], "", True),
+        (-1, [signal.SIGXFSZ], "File too large", False),
+        (100 << 20, [], "", False),
+        (100 << 20, [None, signal.SIGXFSZ], "", True),
+        (100 << 20, [signal.SIGKILL], "OSError: [Errno 27] File too large", True),
+    ],
+)
+def test_a_limit_of_the_size_of_files_is_named(
+    monkeypatch: pytest.MonkeyPatch, limit: int, signals: list[int | None], said: str, met: bool
+) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (limit, -1))
+    found = machine_trouble.file_too_large(signals, ["", said])
+    assert found == (
+        f"ulimit -f lets a file have {limit} bytes only, and the ranks write files: raise it" if met else ""
+    )
+
+
 def _with(room: dict[str, Any], folder: Path, **change: int) -> str:
     room.update(change)
     return machine_trouble.full_folder(folder)

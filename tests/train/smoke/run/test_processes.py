@@ -80,3 +80,18 @@ def test_segments_of_processes_that_are_ended_are_removed_and_no_others(
     monkeypatch.setattr(segments, "_SHARED", str(tmp_path / "none"))
     segments.remove([1])
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_log_that_is_too_long_is_shortened_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MOST_LOG_BYTES", 1 << 20)
+    flood, quiet, other = (tmp_path / name for name in ("rank0.log", "rank1.log", "plan.json"))
+    quiet.write_text("well")
+    other.write_bytes(b"x" * (2 << 20))
+    (tmp_path / "link.log").symlink_to(other)
+    with flood.open("ab", buffering=0) as log:  # as ranks and launchers write
+        log.write(b"first\n" + b"x" * (2 << 20) + b"\nlast\n")
+        processes.keep_short(tmp_path)
+        log.write(b"later\n")
+    assert flood.stat().st_size < (1 << 20)
+    assert flood.read_bytes().endswith(b"\nlast\nlater\n")
+    assert (quiet.read_text(), other.stat().st_size) == ("well", 2 << 20)
