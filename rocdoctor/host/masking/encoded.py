@@ -134,10 +134,10 @@ def _nowhere(_cls: str, _value: str) -> None:
 def _readings(run: str) -> list[str]:
     """What a run may mean, as far as it is readable."""
     if "%" in run:
-        plain = [unquote(run)]
-        while "%25" in run and len(plain) < _MOST_UNQUOTED and (more := unquote(plain[-1])) != plain[-1]:
-            plain.append(more)
-        return plain
+        unquoted = [unquote(run)]
+        while "%25" in run and len(unquoted) < _MOST_UNQUOTED and (more := unquote(unquoted[-1])) != unquoted[-1]:
+            unquoted.append(more)
+        return unquoted
     if "\\" in run:
         return [readable(bytes(int(pair, 16) for pair in re.findall(r"[xu](?:00)?([0-9a-fA-F]{2})", run)))]
     digits = run.replace(":", "").replace(" ", "")
