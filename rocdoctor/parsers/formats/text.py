@@ -111,20 +111,26 @@ def is_no_value(text: str) -> bool:
     return word.lower().rstrip(".") in _NO_VALUE
 
 
+_MOST_COUNT = 2**64 - 1
+
+
 def to_int(text: object) -> int | None:
-    """A whole number written in decimal or as 0x hexadecimal, with nothing around it but blanks."""
-    if not isinstance(text, str):
-        if isinstance(text, bool):
-            return None
-        if isinstance(text, float):
-            return int(text) if math.isfinite(text) and text == int(text) else None
-        return text if isinstance(text, int) else None
-    word = text.strip()
-    if _PLAIN_INT.match(word):
-        return int(word)
-    if _HEX_INT.match(word):
-        return int(word, 16)
-    return None
+    """A whole number written in decimal or as 0x hexadecimal, with nothing around it but blanks.
+
+    None for one of more than 64 bits: no counter of a kernel or of a vendor's tool holds one, so it is nonsense.
+    """
+    found: int | None = None
+    if isinstance(text, str):
+        word = text.strip()
+        if _PLAIN_INT.match(word):
+            found = int(word)
+        elif _HEX_INT.match(word):
+            found = int(word, 16)
+    elif isinstance(text, float):
+        found = int(text) if math.isfinite(text) and text == int(text) else None
+    elif isinstance(text, int) and not isinstance(text, bool):
+        found = text
+    return found if found is not None and -_MOST_COUNT <= found <= _MOST_COUNT else None
 
 
 def whole_number(text: str | None, limit: int = 2**63 - 1) -> int | None:

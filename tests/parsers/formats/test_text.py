@@ -178,3 +178,11 @@ def test_digits_of_other_scripts_and_of_python_are_no_numbers(word: str) -> None
 )
 def test_a_number_as_the_kernel_reads_it(word: str, value: int | None) -> None:
     assert text.kernel_int(word) == value
+
+
+@pytest.mark.parametrize(
+    "word", [2**64, "18446744073709551616", "9" * 40, "-" + "9" * 40, "0x1" + "0" * 16, 1e30, 10**40]
+)
+def test_what_no_counter_can_hold_is_no_number(word: object) -> None:
+    assert text.to_int(word) is None
+    assert text.to_int("18446744073709551615") == text.to_int(hex(2**64 - 1)) == 2**64 - 1
