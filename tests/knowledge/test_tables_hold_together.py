@@ -208,3 +208,21 @@ def test_tables_are_missing_loudly() -> None:
         load.load_table("../pyproject")
     with pytest.raises(load.TableError):
         load.parse("- a list\n")
+
+
+def test_no_cause_tells_what_another_cause_tells() -> None:
+    """A sentence that stands under two causes stands under a wrong one."""
+    told = [
+        (entry["id"], set(words))
+        for entry in yaml.safe_load((KNOWLEDGE / "causes.yaml").read_text())["causes"]
+        for key in ("meaning", "first_step", "remedy")
+        for sentence in entry[key].split(". ")
+        if len(words := re.findall(r"[\w/]+", sentence.lower())) > 12
+    ]
+    alike = [
+        (one, other)
+        for number, (one, words) in enumerate(told)
+        for other, others in told[:number]
+        if one != other and len(words & others) > 0.7 * len(words | others)
+    ]
+    assert not alike, alike
