@@ -37,3 +37,34 @@ def test_a_mac_that_reached_its_limit_says_what_it_holds() -> None:
     )
     assert found.cause == "out-of-memory"
     assert "holds 8.10 GB" in found.message and "9.07 GB are allowed" in found.message
+
+
+_NO_HEADER = (
+    "/opt/conda/lib/python3.10/site-packages/torch/include/ATen/cuda/CUDAContext.h:5:10: "
+    "fatal error: 'cuda_runtime_api.h' file not found\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"docker run -it rocm/pytorch:latest\n{_NO_HEADER}",
+        f"I build the ops in a ROCm environment.\n\n{_NO_HEADER}",
+    ],
+)
+def test_a_header_of_cuda_that_a_build_for_rocm_asks_for_is_no_missing_toolkit(text: str) -> None:
+    found = _first(text)
+    assert found.cause == "not-environment"
+    assert "not translated for ROCm" in found.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _NO_HEADER,
+        f"I am not in a ROCm environment.\n\n{_NO_HEADER}",
+        f"c++ -I/usr/local/cuda/include -I/opt/x -c a.cpp # not with the ROCm build\n{_NO_HEADER}",
+    ],
+)
+def test_the_same_header_elsewhere_is_a_missing_toolkit(text: str) -> None:
+    assert _first(text).cause == "cuda-toolkit-mismatch"
