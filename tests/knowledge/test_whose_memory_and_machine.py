@@ -68,3 +68,14 @@ def test_a_header_of_cuda_that_a_build_for_rocm_asks_for_is_no_missing_toolkit(t
 )
 def test_the_same_header_elsewhere_is_a_missing_toolkit(text: str) -> None:
     assert _first(text).cause == "cuda-toolkit-mismatch"
+
+
+_MULTI_GPU = "Training with multi gpu stops after the first message and my computer starts to freeze."
+
+
+def test_two_computers_that_are_compared_are_no_job_on_two_machines() -> None:
+    compared = "The only difference between the two computers is the cpu, intel in one and AMD in the other."
+    found = diagnosed(f"On the A6000 it hangs, on the RTX 8000 not. {compared}\n\n{_MULTI_GPU}\n").causes
+    assert [one.cause for one in found] == ["iommu-acs-p2p"]
+    several = _first("Training on two nodes hangs at the first step, one node works.\n")
+    assert several.cause == "network-interface-wrong"
