@@ -79,3 +79,12 @@ def test_two_computers_that_are_compared_are_no_job_on_two_machines() -> None:
     assert [one.cause for one in found] == ["iommu-acs-p2p"]
     several = _first("Training on two nodes hangs at the first step, one node works.\n")
     assert several.cause == "network-interface-wrong"
+
+
+def test_windows_is_not_asked_for_device_nodes() -> None:
+    said = "ComfyUI does not use my Radeon RX 7800 XT, everything runs on the CPU."
+    there = _first(f"I use Windows 11. {said}\n")
+    assert there.cause == "wrong-backend-build"
+    assert "/dev/kfd" not in there.remedy + str(there.finding)
+    here = _first(f"I use Ubuntu 24.04. {said}\n")
+    assert "/dev/kfd" in str(here)
