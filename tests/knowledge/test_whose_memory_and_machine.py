@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.judging.diagnose import Cause
+from rocdoctor.model.finding import Cause
 from tests.text_kit import diagnosed
 
 
