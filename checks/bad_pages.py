@@ -60,9 +60,7 @@ def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
             "is "
             "in use as usual.",
             evidence=[cite(gpu.bad_pages, f"{pages} retired")],
-            fix=Fix(
-                "Note the number, and take the GPU out of jobs and ask for a replacement if it grows", safety="safe"
-            ),
+            fix=Fix("Note the number. If it grows, take the GPU out of jobs and ask for a replacement", safety="safe"),
         )
     if pages is None and not isinstance(gpu.bad_pages_pending, Known) and not isinstance(gpu.remap_failure, Known):
         known(gpu.bad_pages)

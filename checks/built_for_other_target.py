@@ -54,7 +54,7 @@ def built_for_other_target(machine: Machine) -> Outcome:
         return None
     name = training_gpus(machine)[0].label
     return error(
-        f"What was installed is built for {built[0]}, by its name, and this GPU ({name}) is {here[0]}: it has no "
+        f"By its name, what was installed is built for {built[0]}, but this GPU ({name}) is {here[0]}: it has no "
         "code for this GPU.",
         evidence=(*shown(named)[:1], *shown(failed)[:1]),
         fix=Fix(

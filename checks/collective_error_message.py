@@ -22,9 +22,9 @@ from rocdoctor.model.facts import Machine
 
 # The order is that of what says most: a failed call of this rank stands before a peer that went away.
 _MEANS = {
-    "ncclUnhandledCudaError": "a call of the GPU runtime failed in it (memory, peer access, an earlier fault)",
+    "ncclUnhandledCudaError": "a GPU runtime call failed in it (memory, peer access, an earlier fault)",
     "ncclSystemError": "a system call failed in it (socket, shared memory, RDMA)",
-    "ncclInvalidUsage": "it was used in a way that it does not allow, such as two ranks on one GPU",
+    "ncclInvalidUsage": "it was used in a way that is not allowed, such as two ranks on one GPU",
     "ncclInternalError": "one of its own checks failed",
     "ncclRemoteError": "another rank ended first, or the network to it broke: this rank is only affected by that",
 }

@@ -110,8 +110,8 @@ def _of_run(run: JobRun, missing: tuple[int, ...], waiting: list[int]) -> Findin
     place = pid_of(run, missing[0]) if missing else None
     where = f" (process {place[0]}{f' on {place[1]}' if place[1] else ''})" if place else ""
     find = (
-        f"While the job hangs look at {names(missing)}{where}: its stack and its state; of an ended job read its last "
-        "log lines"
+        f"While the job hangs look at {names(missing)}{where}: its stack and its state. If the "
+        "job has ended, read its last log lines"
         if missing
         else "Record collectives in the next run: the dump of each rank shows which rank is behind (rocdoctor read "
         "FOLDER)"

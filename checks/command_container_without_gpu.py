@@ -180,7 +180,7 @@ def _closed(machine: Machine, box: CommandLine) -> Finding | None:
     if any(one.isdigit() or one == "keep-groups" or "$" in one for one in groups):
         return None
     rootless = box.program == "podman"
-    how = f"with --group-add {' '.join(groups)}, a name of the image" if groups else "without --group-add"
+    how = f"with --group-add {' '.join(groups)}, a group name from the image" if groups else "without --group-add"
     return error(
         f"The container was given the AMD device nodes {how}: the user in it is not in the group that owns them on the "
         "host and is not allowed to open them.",

@@ -66,7 +66,7 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
         fix=Fix(
             f"Uninstall torch and install it with --index-url from an index of {wanted} builds"
             + (
-                "; conda's channel pytorch has no ROCm builds, so use pip inside the environment"
+                "; conda's pytorch channel has no ROCm builds, so use pip inside the environment"
                 * (one.program == "conda")
             ),
             command=build_for_any(machine, seen).command or install_torch(any_wheel_index(mine, machine)),

@@ -41,7 +41,8 @@ def command_job_without_gpu(machine: Machine) -> Outcome:
         "The job asks Slurm for no GPU (neither --gpus nor --gres=gpu), so the GPUs of its node are hidden from it.",
         evidence=(*shown_command(heads[0]), *shown(said(machine, *NO_GPU, *_REFUSED))[:1]),
         fix=Fix(
-            "Ask for GPUs: #SBATCH --gpus-per-node=1 (or --gres=gpu:1), and the same for srun and salloc by hand",
+            "Ask for GPUs: #SBATCH --gpus-per-node=1 (or --gres=gpu:1), and give srun and salloc "
+            "the same option when you call them by hand",
             command="srun --gres=gpu:1 --pty bash -c 'env | grep VISIBLE_DEVICES'",
             safety="safe",
         ),

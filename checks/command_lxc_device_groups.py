@@ -45,7 +45,7 @@ def _of(box: CommandLine) -> Finding | None:
         "group may open the render nodes, but not /dev/kfd, which ROCm needs.",
         evidence=shown_command(box),
         fix=Fix(
-            f"Give /dev/kfd the number of the container's render group, as the render nodes have it: devN: "
+            f"Give /dev/kfd the number of the container's render group, as for the render nodes: devN: "
             f"/dev/kfd,gid={wanted} (getent group render, inside), and restart the container; card* nodes belong to "
             "video",
             command=shell("getent group render video; ls -ln /dev/kfd /dev/dri; id"),

@@ -40,7 +40,7 @@ def command_more_ranks_than_gpus(machine: Machine) -> Outcome:
             continue
         seen = f", and {visible[1]} leaves {_gpus(visible[0])}" if visible else ""
         return error(
-            f"The launcher starts {count} processes ({option}), each for a GPU of its own{seen}: "
+            f"The launcher starts {count} processes ({option}), each for its own GPU{seen}: "
             + ("the others find none." if visible else "fewer GPUs are visible."),
             evidence=(*shown_command(one), *shown(symptoms)[:1]),
             fix=Fix(

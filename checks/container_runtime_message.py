@@ -99,7 +99,7 @@ def _set_up_failed(machine: Machine, messages: tuple[Message, ...]) -> Finding:
     if in_wsl(machine):
         return error(
             f"The NVIDIA container toolkit is there, but cannot use the driver of Windows from WSL ({why}): Windows, "
-            "its NVIDIA driver, WSL and the toolkit (or Docker Desktop) do not fit each other.",
+            "its NVIDIA driver, WSL and the toolkit (or Docker Desktop) are not compatible with each other.",
             evidence=shown(messages),
             fix=Fix(
                 "Update Windows (no preview build), the NVIDIA driver in Windows, WSL (wsl --update, then "
@@ -113,7 +113,7 @@ def _set_up_failed(machine: Machine, messages: tuple[Message, ...]) -> Finding:
             explains=("container-device-access", "missing-shared-library"),
         )
     return error(
-        f"The NVIDIA container toolkit is installed, but failed to give the GPU to the container ({why}).",
+        f"The NVIDIA container toolkit is installed, but failed to pass the GPU to the container ({why}).",
         evidence=shown(messages),
         fix=Fix(
             "nvidia-smi has to work on the host first: after an update of the driver, reboot. Then update the toolkit "

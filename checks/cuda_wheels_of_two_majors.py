@@ -7,8 +7,8 @@ Why
   import or at the first call.
 
 Fix
-  Remove the packages of the major that torch was not built for, then install torch again, because the removal may have
-  deleted shared files. A fresh environment is quicker than a repaired one.
+  Remove the packages of the major version that torch was not built for, then install torch again, because the removal
+  may have deleted shared files. A fresh environment is quicker than a repaired one.
 
 References
   https://pypi.org/project/nvidia-cudnn-cu12/
@@ -61,10 +61,12 @@ def cuda_wheels_of_two_majors(machine: Machine) -> Outcome:
     which = ", ".join(f"nvidia-{name}" for name in twice[:4])
     return finding(
         "error" if broken else "warning" if shared and other else "info",
-        f"Libraries of two CUDA majors are installed together ({both}: {which}): they overwrite each other's files.",
+        f"Libraries of two major versions of CUDA are installed together ({both}: {which}): they "
+        "overwrite each other's files.",
         evidence=(cite(machine.torch.packages, f"{which} for {both}"), *shown(symptoms)[:1]),
         fix=Fix(
-            f"Uninstall the packages of {'cu' + other[0] if other else 'the major that torch was not built for'} "
+            "Uninstall the packages of "
+            f"{'cu' + other[0] if other else 'the major version that torch was not built for'} "
             "(nvidia-*-cu11 for a torch of CUDA 12), then install torch again with --force-reinstall, or make a fresh "
             "environment",
             command="python3 -m pip list | grep -i nvidia-",

@@ -277,7 +277,8 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
         )
     program = "podman" if kind == "podman" else "docker"
     return Fix(
-        "Start the container with the host's group numbers; names such as render have another number inside the image",
+        "Start the container with the host's group numbers; inside the image, names such as "
+        "render have different numbers",
         command=shell("{program} run {devices} {numbers} ...", program=program, devices=devices, numbers=numbers),
         safety="safe",
         verify=verify,

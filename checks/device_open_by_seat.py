@@ -54,7 +54,7 @@ def device_open_by_seat(machine: Machine) -> Outcome:
     group, seat = value_or(first.group, ""), value_or(first.udev.seat, "its seat")
     paths = " and ".join(node.path for node in seated[:2])
     return info(
-        f"This user opens {paths} only through a login at the machine itself ({seat}): "
+        f"This user can open {paths} only through a login at the machine itself ({seat}): "
         "over ssh, from cron, in services and in batch jobs the GPU is closed to the same user.",
         evidence=[
             cite(first.udev.tags, f"udev tags of {first.path}: {', '.join(value_or(first.udev.tags, ()))}"),

@@ -84,8 +84,8 @@ def dkms_build_failed(machine: Machine) -> Outcome:
     why += f" The first error is in {file}." if file else ""
     newer = "a newer ROCm / amdgpu-dkms release" if amd else "a newer driver release"
     return error(
-        f"{named} cannot be built by DKMS for {target}: this driver release does not support that kernel, or "
-        f"its headers or compiler do not fit.{why}",
+        f"{named} cannot be built by DKMS for {target}: this driver release does not support that "
+        f"kernel, or the headers or the compiler do not match it.{why}",
         evidence=shown(failed),
         fix=Fix(
             f"Install {newer} that supports {target}, or boot an older kernel that the installed release lists "

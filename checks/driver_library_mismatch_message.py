@@ -39,7 +39,7 @@ def driver_library_mismatch_message(machine: Machine) -> Outcome:
     compat = all("compat" in one.values for one in messages) and not (library and module)
     if compat:
         text = (
-            "The CUDA library that was loaded does not fit the loaded kernel driver"
+            "The CUDA library that was loaded does not match the loaded kernel driver"
             f"{f' ({words})' if words else ''}: a forward-compatibility package (cuda-compat) or a half-finished "
             "driver update is in the way."
         )

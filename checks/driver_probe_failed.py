@@ -38,7 +38,7 @@ from rocdoctor.model.shell_command import shell
 _NO_MEMORY = -12  # ENOMEM: amdgpu_device_init could not map the registers, as where a BAR got no address
 _WINDOWS = (
     "Switch Above 4G Decoding (and resizable BAR) on in the firmware setup, update the BIOS, and give a virtual "
-    "machine a larger 64-bit window; lines 'BAR ...: no space' or 'failed to assign' confirm it"
+    "machine a larger 64-bit window; lines 'BAR ...: no space' or 'failed to assign' confirm this"
 )
 _COLD = "Power the machine off completely for a minute (a warm reboot keeps the GPU's state) and start it again"
 

@@ -78,8 +78,8 @@ def _differ(new: Variable, old: Variable) -> bool:
 
 def _both(new: Variable, old: Variable) -> Finding:
     return warning(
-        f"{new.name} is {new.value.strip()[:60]} and {old.name}, an older name of it, is {old.value.strip()[:60]}: "
-        f"{new.name} counts.",
+        f"{new.name} is {new.value.strip()[:60]} and {old.name}, an older name of it, is "
+        f"{old.value.strip()[:60]}: {new.name} takes precedence.",
         evidence=[_evidence(old), _evidence(new)],
         fix=Fix(
             f"Set only {new.name}, and remove {old.name} from {where_set(old)}",

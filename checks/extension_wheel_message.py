@@ -43,7 +43,9 @@ def extension_wheel_message(machine: Machine) -> Outcome:
     text += (
         f", and {'; '.join(differing)}: it fits a different torch than the one here."
         if differing
-        else (": torch here must be that one, with the same C++ ABI, CUDA and Python, or symbols are undefined.")
+        else (
+            ": the installed torch must be that one, with the same C++ ABI, CUDA and Python, or symbols are undefined."
+        )
     )
     severity: Severity = "error" if differing else "warning"
     confidence: Confidence = "likely" if differing else "possible"

@@ -56,7 +56,7 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
     if uptime is None:
         return warning(
             f'This GPU is not registered with the NVLink fabric (state "{state}"); unless the machine has just been '
-            "started, the fabric manager does not run and CUDA does not start (error 802).",
+            "started, the fabric manager is not running and CUDA does not start (error 802).",
             evidence=evidence,
             fix=fix,
             confidence="likely",
@@ -72,16 +72,16 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
         )
     if state == "not started":
         return warning(
-            f"This GPU has not begun to register with the NVLink fabric, {uptime / 60:.0f} min after boot: the fabric "
-            "manager probably does not run.",
+            f"This GPU has not begun to register with the NVLink fabric, {uptime / 60:.0f} min "
+            "after boot: the fabric manager is probably not running.",
             evidence=evidence,
             fix=fix,
             confidence="likely",
         )
     return error(
-        f"This GPU has been waiting for the NVLink fabric since boot ({uptime / 60:.0f} min): the fabric manager "
-        f"does not run, "
-        "and CUDA does not start on it (error 802, system not yet initialized).",
+        f"This GPU has been waiting for the NVLink fabric since boot ({uptime / 60:.0f} min): the "
+        "fabric manager is not running, and CUDA does not start on it (error 802, system not yet "
+        "initialized).",
         evidence=evidence,
         fix=fix,
         explains=("nvlink-inactive", "torch-sees-no-gpu", "torch-gpu-count-mismatch"),
@@ -98,7 +98,8 @@ def _fix(machine: Machine, version: str) -> Fix:
         return Fix("Ask whoever runs the host to start its fabric manager and reset the GPUs", verify="nvidia-smi -q")
     exactly = f" {version}" if version else " that the driver has"
     return Fix(
-        f"Start the fabric manager of exactly the version{exactly}; if it ran already, reset the GPUs or reboot",
+        f"Start the fabric manager in exactly the version{exactly}; if it was already running, "
+        "reset the GPUs or reboot",
         command="systemctl status nvidia-fabricmanager; sudo systemctl enable --now nvidia-fabricmanager",
         safety="manual",
         verify="nvidia-smi -q | grep -A2 Fabric",

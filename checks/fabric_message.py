@@ -30,20 +30,21 @@ def fabric_message(machine: Machine) -> Outcome:
     version = driver.value if isinstance(driver, Known) else first_value(messages, "wanted")
     found = first_value(messages, "found")
     exactly = f"{version}, the driver's version" if version else "exactly the driver's version"
-    text = "CUDA waits for the NVSwitch fabric (error 802): the NVIDIA fabric manager does not run, or failed."
+    text = "CUDA waits for the NVSwitch fabric (error 802): the NVIDIA fabric manager is not running, or it failed."
     if found and version and found != version:
-        text = f"The fabric manager is of version {found}, the driver of {version}: the NVSwitch fabric does not start."
+        text = (
+            f"The fabric manager has version {found}, but the driver has {version}: the NVSwitch fabric does not start."
+        )
     if multicast:
         text = (
-            "NCCL cannot set up NVSwitch multicast (NVLS): the NVLink fabric does not work. The fabric "
-            "manager does not "
-            "run, or was restarted without a reset of the GPUs."
+            "NCCL cannot set up NVSwitch multicast (NVLS): the NVLink fabric does not work. The "
+            "fabric manager is not running, or was restarted without resetting the GPUs."
         )
     return (warning if multicast and not service else error)(
         text,
         evidence=shown((*messages[:2], *service[:1])),
         fix=Fix(
-            f"Install nvidia-fabricmanager of {exactly}, enable and start (or restart) it; if it was restarted under "
+            f"Install nvidia-fabricmanager in {exactly}, enable and start (or restart) it; if it was restarted under "
             "running GPUs, reset the GPUs or reboot. Inside a virtual machine or container, this is a service on "
             "the host",
             command="systemctl status nvidia-fabricmanager; sudo systemctl enable --now nvidia-fabricmanager",

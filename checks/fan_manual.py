@@ -30,7 +30,7 @@ _FIX = Fix(
 @check(each_discrete_amd_gpu)
 def fan_manual(machine: Machine, gpu: Gpu) -> Outcome:
     if isinstance(gpu.fan.mode, Unknown) and gpu.fan.mode.reason in ("absent", "not-asked"):
-        return not_applicable("no fan control of this GPU is known (passive cards have none)")
+        return not_applicable("no fan control is known for this GPU (passive cards have none)")
     if known(gpu.fan.mode) != "manual":
         return None
     pwm = value_or(gpu.fan.pwm, None)

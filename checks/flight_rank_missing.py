@@ -49,8 +49,9 @@ def flight_rank_missing(machine: Machine, run: JobRun) -> Outcome:
     if open_ones:
         one = open_ones[0]
         return warning(
-            f"{names(one.waiting).capitalize()} wait{'s' * (len(one.waiting) == 1)} in {one.name}. Of "
-            f"{names(one.unknown)} there is no dump: whether {_they(one.unknown)} entered it is not known.",
+            f"{names(one.waiting).capitalize()} wait{'s' * (len(one.waiting) == 1)} in "
+            f"{one.name}. There is no dump of {names(one.unknown)}: it is not known whether "
+            f"{_they(one.unknown)} entered it.",
             evidence=_evidence(run, one),
             fix=Fix(
                 f"Add the dump of {names(one.unknown)} (nccl_trace_rank_N of every machine); if there is none, the "
@@ -82,14 +83,15 @@ def _late(run: JobRun, late: list[Stall], found: tuple[Stall, ...], left_none: t
     if victims:
         text += f" {names(victims).capitalize()} wait{'s' * (len(victims) == 1)} elsewhere for the same reason."
     if one.unknown or left_none:
-        text += f" Of {names(one.unknown or left_none)} there is no dump; what they do is not known."
+        text += f" There is no dump of {names(one.unknown or left_none)}, so their state is not known."
     place = pid_of(run, missing[0])
     where = f" (process {place[0]} on {place[1]})" if place and place[1] else ""
     return error(
         text,
         evidence=_evidence(run, one),
         fix=Fix(
-            f"On the machine of {names(missing)}{where} see what it does instead: its last log lines, its stack, its "
+            f"On the machine of {names(missing)}{where} see what it is doing instead: its last "
+            "log lines, its stack, its "
             "state; if the job still ran when the dumps were made, make them again a minute later",
             command=look_at(missing),
             safety="safe",

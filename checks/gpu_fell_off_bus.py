@@ -66,7 +66,7 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
                 "This external GPU was disconnected while the driver used it.",
                 evidence=evidence,
                 fix=Fix(
-                    "End its programs before it is unplugged; if nobody did, try another cable and port",
+                    "End its programs before you unplug it; if nobody unplugged it, try another cable and port",
                     safety="manual",
                 ),
             )

@@ -37,7 +37,7 @@ def gpu_firmware_boot_failed(machine: Machine, gpu: Gpu) -> Outcome:
         evidence=tuple(quote(log.source, event.text, event.line) for event in events[:4]),
         fix=Fix(
             "Power the machine off completely for a minute and start it again; if the message comes back, "
-            "give it to the vendor with the status numbers",
+            "report it to the vendor with the status numbers",
             safety="reboots",
             effective="reboot",
             verify="sudo dmesg | grep -i 'failed at boot time'",

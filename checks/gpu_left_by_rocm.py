@@ -67,12 +67,12 @@ def gpu_left_by_rocm(machine: Machine) -> Outcome:
     here = release.value if release is not None else ""
     name = gpu.name.value if isinstance(gpu.name, Known) else "This GPU"
     words = (
-        f"{name} ({gpu.gfx.value}) is the graphics of a processor (APU), which no ROCm release supports"
+        f"{name} ({gpu.gfx.value}) is a processor's integrated graphics (APU), which no ROCm release supports"
         if since == "0"
         else f"AMD dropped {name} ({gpu.gfx.value}) with ROCm {since}, and this is ROCm {here}"
     )
     return warning(
-        f"{words}: some of ROCm may still run on it, but failures are to be expected.",
+        f"{words}: parts of ROCm may still run on it, but failures are to be expected.",
         evidence=(
             *shown(_trouble(machine))[:1],
             cite(gpu.gfx, gpu.gfx.value),

@@ -66,7 +66,7 @@ def gpu_reset_log(machine: Machine) -> Outcome:
             evidence=evidence,
             cause="",
             fix=Fix(
-                "If it comes back, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
+                "If it happens again, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
             ),
         )
     if not is_recent(begun[-1]):
@@ -75,7 +75,7 @@ def gpu_reset_log(machine: Machine) -> Outcome:
             evidence=evidence,
             cause="",
             fix=Fix(
-                "If it comes back, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
+                "If it happens again, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
             ),
         )
     back = "; the GPUs came back, but the jobs on them were lost" if ended else "; the jobs on them were lost"

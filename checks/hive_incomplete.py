@@ -63,7 +63,10 @@ def _judge(gpus: list[Gpu]) -> Finding | None:
         ],
         confidence="likely",
         about=About(subjects=tuple(gpu.subject for gpu in outside)),
-        fix=Fix("Power the machine off and on; on cards check the bridge; until then keep each job inside one hive"),
+        fix=Fix(
+            "Power the machine off and on. If the GPUs are cards, check the bridge. Until then, "
+            "keep each job inside one hive"
+        ),
     )
 
 

@@ -66,7 +66,7 @@ def igpu_in_front(machine: Machine) -> Outcome:
 
 def _in_front(machine: Machine, gpus: list[Gpu], integrated: list[Gpu], discrete: list[Gpu]) -> Finding | None:
     if not integrated:
-        raise unknown("whether the graphics of the processor are switched on is not in this evidence", "undecided")
+        raise unknown("whether the processor's graphics are switched on is not in this evidence", "undecided")
     torch = machine.torch
     order = _torch_order(machine, gpus)
     sure: Confidence = "certain"

@@ -41,7 +41,7 @@ def iommu_translated_p2p(machine: Machine) -> Outcome:
     if guest is not None:
         return not_applicable(f"in a {guest} guest the hypervisor decides on the IOMMU")
     if "cray" in value_or(machine.kernel.release, "").lower():
-        return not_applicable("Cray kernels are set up for this; RCCL does not ask there either")
+        return not_applicable("Cray kernels are set up for this; RCCL does not check there either")
     mode = iommu_translates(machine, gpus)
     if not known(mode):
         return None

@@ -73,7 +73,7 @@ def job_environment_differs(machine: Machine, job: Job) -> Outcome:
         f"{' ...' if count > 8 else ''}.",
         evidence=[quote("read /proc/job/environ", f"{name}: {words(name)}") for name in differing[:8]],
         fix=Fix(
-            "Set what the job should have where it is started, and start it again; a running job keeps its variables",
+            "Set the variables where the job is started, and start it again; a running job keeps its own",
             safety="manual",
         ),
     )

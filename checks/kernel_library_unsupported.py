@@ -67,8 +67,8 @@ def _flash(targets: list[str], messages: tuple[Message, ...]) -> Finding:
     names = " and ".join(_named(gfx) for gfx in targets)
     return finding(
         "warning",
-        f"Flash attention for ROCm has no implementation for {names}: this generation is not supported (unsupported "
-        "architecture, no matrix cores that it needs).",
+        f"Flash attention for ROCm has no implementation for {names}: this generation is not "
+        "supported (unsupported architecture, or without the matrix cores that it needs).",
         evidence=shown(messages),
         fix=Fix(
             "Use another attention implementation: torch's scaled_dot_product_attention (SDPA) with the math or "

@@ -53,7 +53,7 @@ def kfd_permission_message(machine: Machine) -> Outcome:
         + (f" ({group}, on older systems video)." if not nvidia else f" ({group})." if group else "."),
         evidence=shown(messages),
         fix=Fix(
-            f"Add the user to the group {group or 'of the node'} (with video, where /dev/dri asks for it) and log in "
+            f"Add the user to the group {group or 'of the node'} (also to video, if /dev/dri belongs to it) and log in "
             "again completely; do not make the node writable for everyone",
             command="" if nvidia else "sudo usermod -aG render,video $USER",
             joins=() if nvidia else ("render", "video"),

@@ -68,7 +68,7 @@ def memlock_low(machine: Machine) -> Outcome:
     meant = several_nodes(machine) or any(nic.kind != "roce" for nic in adapters)
     return finding(
         "warning" if meant and limit <= _DEFAULT else "info",
-        f"Only {binary_size(limit)} of memory may be locked (memlock, ulimit -l), too little for RDMA over "
+        f"Only {binary_size(limit)} of memory can be locked (memlock, ulimit -l), too little for RDMA over "
         f"{adapters[0].name}.",
         evidence=(cite(machine.user.memlock_bytes, binary_size(limit)), cite(adapters[0].state, adapters[0].name)),
         fix=fix,

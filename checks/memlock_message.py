@@ -31,7 +31,7 @@ def memlock_message(machine: Machine) -> Outcome:
         return None  # unlimited: the memory itself or a device limit is at its end
     call = first_value(messages, "call") or "memory registration"
     has = f" (ulimit -l: {binary_size(limit.value)})" if isinstance(limit, Known) and limit.value is not None else ""
-    where = " Slurm jobs take the limit of slurmd (LimitMEMLOCK=infinity in its unit)." if in_slurm(machine) else ""
+    where = " Slurm jobs inherit slurmd's limit (LimitMEMLOCK=infinity in its unit file)." if in_slurm(machine) else ""
     inside = " Containers need --ulimit memlock=-1." if in_container(machine) else ""
     return error(
         f"{call} could not lock memory for RDMA: the locked-memory limit (memlock) is too small{has}.",

@@ -71,7 +71,7 @@ def _other_version(machine: Machine, message: Message) -> Finding | None:
     if not one.major or not there or one.major in there:
         return None
     return error(
-        f"{one.name} is wanted, and the version that is here is {', '.join(there)}: the program was built for another "
+        f"{one.name} is needed, but the version here is {', '.join(there)}: the program was built for another "
         f"release{' of ROCm' if one.owner == 'rocm' else ''}.",
         evidence=shown((message, *said(machine, _ON_DISK)[:1])),
         fix=Fix(
@@ -118,9 +118,8 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
         )
     if one.owner == "torch" and "cuda" in one.stem and here == {"amd"}:
         return error(
-            f"{one.name} belongs to torch for CUDA, and this machine has an AMD GPU: the extension that asks for it "
-            f"was "
-            "built for NVIDIA.",
+            f"{one.name} belongs to torch for CUDA, and this machine has an AMD GPU: the "
+            "extension that needs it was built for NVIDIA.",
             evidence=shown([message]),
             fix=Fix(
                 "Install a ROCm build of the extension, or build it from source against the installed torch for ROCm; "
@@ -147,7 +146,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
         )
     there = _majors(machine, one)
     other = there and one.major and one.major not in there
-    beside = f" The version that is here is {', '.join(there)}: it was built for another release." if other else ""
+    beside = f" The version here is {', '.join(there)}: it was built for another release." if other else ""
     return error(
         f"The shared library {one.name} is not installed, or not where the loader searches.{beside}",
         evidence=shown([message]),
@@ -179,7 +178,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
     if one.owner == "driver":
         inside = " and start the container with --gpus all" if in_container(machine) else ""
         return Fix(
-            f"Install the NVIDIA driver on the host, which brings {one.name}{inside}", "nvidia-smi", verify=verify
+            f"Install the NVIDIA driver on the host, which includes {one.name}{inside}", "nvidia-smi", verify=verify
         )
     major = f" {one.major}" if one.major else ""
     if one.owner == "rocm":
@@ -207,7 +206,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
         )
     if one.package is not None:
         return Fix(
-            f"Install the package that holds it ({one.package}) in the version{major} that the binary asks for; "
+            f"Install the package that contains it ({one.package}) in the version{major} that the binary asks for; "
             f"do not link "
             "another version under this name",
             command=in_order(install_library(machine, one), ShellCommand("sudo ldconfig")),
@@ -215,7 +214,8 @@ def _fix(machine: Machine, one: Library) -> Fix:
             verify=verify,
         )
     return Fix(
-        f"Find the package that holds {one.name} ({finders()}) and install it; if it is there, add its folder to the "
+        f"Find the package that contains {one.name} ({finders()}) and install it; if it is there, "
+        "add its folder to the "
         "loader with ldconfig or LD_LIBRARY_PATH",
         command=in_order(
             shell("sudo find / -name '{stem:library}.so*' 2>/dev/null", stem=one.stem), find_library(machine, one.name)

@@ -46,8 +46,8 @@ def network_interface_message(machine: Machine) -> Outcome:
     kind = next((words for start, words in _VIRTUAL if address.startswith(start)), None)
     library = other or ("gloo" if gloo else "NCCL/RCCL")
     if any(one.kind == "interface-not-found" for one in messages):
-        text = f"{library} found no network interface that it may use"
-        name = f": {address} is not here" if address and not address[:1].isdigit() else ""
+        text = f"{library} found no network interface that it can use"
+        name = f": none here has the address {address}" if address and not address[:1].isdigit() else ""
         text += f" ({variable}={settings[0].value})." if settings else f"{name}."
     else:
         why = first_value(messages, "why") or "no connection"

@@ -66,8 +66,8 @@ def network_interface_missing(machine: Machine) -> Outcome:
             why = "" if want.excluding else ", which this machine does not have"
             found.append(
                 error(
-                    f"{variable.name} {what}{why} (it has {', '.join(sorted(present)[:8])}): the job ends at its "
-                    "start.",
+                    f"{variable.name} {what}{why} (it has {', '.join(sorted(present)[:8])}): the "
+                    "job ends as soon as it starts.",
                     evidence=(_evidence(variable), cite(machine.interfaces, ", ".join(sorted(present)[:20]))),
                     fix=_fix(variable),
                 )

@@ -55,7 +55,7 @@ def nic_far_from_gpus(machine: Machine) -> Outcome:
         f"network card of {_FAST_GBIT_S:.0f} Gb/s or more; all {len(fast)} are at other nodes.",
         evidence=[_place(nic) for nic in fast[:8]],
         fix=Fix(
-            "If jobs span nodes, move a card to a slot of the other socket, or bind ranks to the near card",
+            "If jobs span nodes, move a card to a slot of the other socket, or bind ranks to the nearest card",
             safety="manual",
         ),
     )

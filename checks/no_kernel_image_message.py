@@ -88,7 +88,7 @@ def _unknown_amd(messages: tuple[Message, ...]) -> Finding:
         fix=Fix(
             "Look up the target of the card and compare it with torch.cuda.get_arch_list(), then install a build that "
             "names it (a newer ROCm, AMD's multi-architecture wheels). Cards of RDNA 2 (gfx1031 to gfx1036) run the "
-            "code for gfx1030 with HSA_OVERRIDE_GFX_VERSION=10.3.0; nobody supports that",
+            "code for gfx1030 with HSA_OVERRIDE_GFX_VERSION=10.3.0, which is not supported",
             command="rocminfo | grep gfx",
         ),
         confidence="likely",
@@ -132,8 +132,8 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
         f"{message} Most builds have code for {group}, which is in the same instruction set group.",
         evidence=shown(messages),
         fix=Fix(
-            f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that the code for {group} is "
-            f"used; nobody supports it.{hide}",
+            f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that "
+            f"the code for {group} is used; this is not supported.{hide}",
             command=shell("export HSA_OVERRIDE_GFX_VERSION={value:number}", value=value),
             safety="risky",
             verify="python3 -c \"import torch; print(torch.ones(8, device='cuda').sum())\"",
@@ -157,7 +157,7 @@ def _of_processor(gfx: str) -> bool:
 def _maybe_integrated(messages: tuple[Message, ...], outside: str) -> Finding:
     """The same message comes from a job that runs on the graphics of the processor, which has other code."""
     return warning(
-        f"The processor has graphics of its own: if HIP numbers them before the card ({outside}), the program runs on "
+        f"The processor has integrated graphics: if HIP numbers them before the card ({outside}), the program runs on "
         "the integrated GPU.",
         evidence=shown(messages),
         fix=Fix(

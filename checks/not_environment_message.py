@@ -38,12 +38,12 @@ _CODE = {
         "Run the same step on the CPU, which names the operation, and check labels, token ids and vocabulary size",
     ),
     "shape-error": (
-        "Tensors of different shapes, dtypes or devices met in the code.",
+        "The code combined tensors of different shapes, dtypes or devices.",
         "Print shapes and devices before the call that the traceback names, and check that checkpoint and model match",
     ),
     "loss-not-finite": (
-        "The loss became NaN or infinite during training: a question of data, learning rate or number format in "
-        "most cases.",
+        "The loss became NaN or infinite during training, usually because of the data, the "
+        "learning rate or the number format.",
         "Try a lower learning rate, gradient clipping, BF16 instead of FP16, and "
         "torch.autograd.set_detect_anomaly(True)",
     ),

@@ -36,5 +36,5 @@ def numa_node_unset(machine: Machine, gpu: Gpu) -> Outcome:
             cite(gpu.numa_node, "-1"),
             *[cite(node.cpulist, f"node {node.node}: CPUs {value_or(node.cpulist, '?')}") for node in nodes[:4]],
         ],
-        fix=Fix("Update the firmware of the board; until then bind ranks to the near node by hand (numactl)"),
+        fix=Fix("Update the firmware of the board; until then bind ranks to the nearest node by hand (numactl)"),
     )

@@ -47,7 +47,7 @@ def nvidia_driver_unlike_gpu(machine: Machine) -> Outcome:
     bound = "first one that supports" if needed.first else "last one that supports"
     return warning(
         f"{name} is of the {needed.generation} generation: branch {needed.branch} of the NVIDIA driver is the {bound} "
-        f"it, and the driver here is {driver}.",
+        f"it, but the driver here is {driver}.",
         evidence=(*shown(trouble(machine, _DRIVER, *_GONE))[:1], *_named(told, branches), cite(gpus[0].name)),
         fix=Fix(
             f"Install a driver of branch {needed.branch}{' or newer' if needed.first else ''}",

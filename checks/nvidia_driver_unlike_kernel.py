@@ -52,8 +52,9 @@ def nvidia_driver_unlike_kernel(machine: Machine) -> Outcome:
         f"kernel is {release}: without a patched package there is no module for it.",
         evidence=(*shown(trouble(machine, _DRIVER, _GONE))[:1], cite(driver), cite(machine.kernel.release)),
         fix=Fix(
-            f"Check whether DKMS built it. If not, boot a kernel older than {first}, or install a newer driver if the "
-            "GPU is still supported by one; some distributions have patched packages of ended branches",
+            f"Check whether DKMS built it. If not, boot a kernel older than {first}, or install a "
+            "newer driver if one still supports the GPU; some distributions have patched "
+            "packages of branches that have ended",
             command="dkms status; uname -r; ls /boot/vmlinuz*",
             safety="reboots",
             effective="reboot",

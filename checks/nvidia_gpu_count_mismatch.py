@@ -40,7 +40,8 @@ def nvidia_gpu_count_mismatch(machine: Machine) -> Outcome:
     missing = [gpu.bdf.value for gpu in usable if isinstance(gpu.bdf, Known) and not isinstance(gpu.smi_index, Known)]
     named = f" ({', '.join(missing)})" if len(missing) == here - attached else ""
     return info(
-        f"nvidia-smi counts {attached} GPUs, and {here} of NVIDIA are on the PCI bus: {here - attached} cannot be used "
+        f"nvidia-smi counts {attached} GPUs, and {here} NVIDIA GPUs are on the PCI bus: "
+        f"{here - attached} cannot be used "
         f"from here{named}.",
         evidence=cited,
         fix=Fix(

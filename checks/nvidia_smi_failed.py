@@ -124,7 +124,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
     )
     if value_or(machine.container.kind, "none") == "wsl":
         fix = Fix(
-            "Install or update the NVIDIA Windows driver; install no Linux driver inside WSL", verify="nvidia-smi"
+            "Install or update the NVIDIA Windows driver; do not install a Linux driver inside WSL", verify="nvidia-smi"
         )
         return "wsl-unsupported", "nvidia-smi does not reach the NVIDIA Windows driver from WSL.", fix
     if enclosed:
@@ -142,7 +142,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         return "device-permission", "The operating system does not let nvidia-smi open the GPU.", fix
     if failure.kind == "library-missing":
         fix = Fix(
-            "Install the driver's libraries of the version of the loaded kernel module",
+            "Install the driver's libraries in the version of the loaded kernel module",
             command="cat /proc/driver/nvidia/version; ldconfig -p | grep libnvidia-ml",
             safety="safe",
             verify="nvidia-smi",
@@ -169,8 +169,8 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         return "kernel-module-not-loaded", "nvidia-smi cannot start the driver's management library (NVML).", fix
     if (told := unsupported(machine)) is not None:
         remedy = Fix(told[1], safety="reboots", effective="reboot", verify="nvidia-smi")
-        return "gpu-not-supported", f"nvidia-smi finds no driver at work. {told[0]}", remedy
-    message = "nvidia-smi cannot talk to the NVIDIA driver: its kernel module is not loaded or does not run."
+        return "gpu-not-supported", f"nvidia-smi finds no running driver. {told[0]}", remedy
+    message = "nvidia-smi cannot talk to the NVIDIA driver: its kernel module is not loaded or not working."
     return "kernel-module-not-loaded", message, fix
 
 

@@ -96,7 +96,7 @@ def _judge(machine: Machine, device: Subject, code: int, events: tuple[LogEvent,
         evidence=evidence,
         subject=device,
         fix=Fix(
-            "Look it up in the list of Xid errors of the vendor; act if it comes back",
+            "Look it up in the vendor's list of Xid errors; act if it happens again",
             command="sudo dmesg | grep -i xid",
             safety="safe",
         ),

@@ -43,10 +43,12 @@ def nvlink_fewer_links(machine: Machine, gpu: Gpu) -> Outcome:
     evidence = [cite(gpu.nvlinks, f"{here} active"), cite(best.nvlinks, f"{most} active on an identical GPU")]
     if not is_module(gpu):
         return info(
-            f"{message} Cards have as many as their bridges join.",
+            f"{message} A card has as many as its bridges connect.",
             evidence=evidence,
             cause="",
-            fix=Fix("If every card should have the same bridges, power off and look at their seats", safety="manual"),
+            fix=Fix(
+                "If every card should have the same bridges, power off and check that they are seated", safety="manual"
+            ),
         )
     return warning(
         message,

@@ -43,7 +43,11 @@ def nvlink_inactive(machine: Machine, gpu: Gpu) -> Outcome:
         return info(
             f"NVLink is turned off by the module parameter {parameter}, so the GPUs exchange data over PCIe.",
             evidence=[cut, quote("read /proc/driver/nvidia/params", parameter)],
-            fix=Fix(f"Remove {parameter} from /etc/modprobe.d if nobody wants it", safety="manual", effective="reboot"),
+            fix=Fix(
+                f"Remove {parameter} from /etc/modprobe.d unless it is there on purpose",
+                safety="manual",
+                effective="reboot",
+            ),
             cause="",
         )
     if linked and is_module(gpu):
@@ -98,7 +102,7 @@ def _all_down(machine: Machine, gpu: Gpu, peers: list[Gpu]) -> Outcome:
         "All NVLinks of this board are inactive, so its GPUs exchange data over PCIe only.",
         evidence=[*evidence, cite(guest, "no virtual machine")],
         fix=Fix(
-            "On boards with NVSwitch start the fabric manager of exactly the driver's version; on others reboot and "
+            "On boards with NVSwitch start the fabric manager in exactly the driver's version; on others reboot and "
             "look at the kernel log",
             command="systemctl status nvidia-fabricmanager; sudo dmesg | grep -i nvlink",
             safety="manual",

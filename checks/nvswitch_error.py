@@ -22,12 +22,12 @@ from rocdoctor.model.facts import LogEvent, Machine
 _CAUSE = "gpu-hardware-fault"
 _FATAL, _OTHER = "nvswitch-sxid-fatal", "nvswitch-sxid"
 _FIX = Fix(
-    "Stop all jobs, reset the GPUs and NVSwitches together or reboot, and read the log of the fabric manager",
+    "Stop all jobs, reset the GPUs and NVSwitches together or reboot, and read its log",
     command="journalctl -u nvidia-fabricmanager",
     safety="reboots",
 )
 _WATCH = Fix(
-    "If it comes back, look the SXid up in the fabric manager's guide and read the log of the fabric manager",
+    "If it comes back, look the SXid up in the fabric manager's guide and read its log",
     command="journalctl -u nvidia-fabricmanager",
     safety="safe",
 )

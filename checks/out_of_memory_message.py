@@ -106,7 +106,7 @@ def out_of_memory_message(machine: Machine) -> Outcome:
         text += " The free memory is in pieces (fragmentation)."
         way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
     elif allowed:
-        text += f" A limit set for this process allows it {allowed} only."
+        text += f" A limit set for this process allows it only {allowed}."
         way = (
             f"Look for set_per_process_memory_fraction in the program, or per_process_memory_fraction in {conf}. {way}"
         )

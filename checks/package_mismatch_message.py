@@ -82,7 +82,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         which = f" {found} (built with {wanted})" if wanted and found else ""
         text = f"The loader finds a different cuDNN{which} than the one that the program was built with."
         together = Fix(
-            "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels include their own), or install the nvidia-cudnn "
+            "Remove the other cuDNN from LD_LIBRARY_PATH (wheels include their own), or install the nvidia-cudnn "
             "version that torch requires",
             "unset LD_LIBRARY_PATH",
             "safe",
@@ -94,7 +94,8 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             f"{main.values.get('other')})."
         )
         together = Fix(
-            "Install the same torch (and nvidia-nccl) on every node, best from one image, and unset LD_LIBRARY_PATH "
+            "Install the same torch (and nvidia-nccl) on every node, preferably from one image, "
+            "and unset LD_LIBRARY_PATH "
             "and LD_PRELOAD that point to another libnccl",
             'python3 -c "import torch; print(torch.cuda.nccl.version())"',
             "safe",
@@ -166,7 +167,7 @@ def _other_vendor(main: Message) -> Finding | None:
             f"({found})."
         )
         way = (
-            f"Uninstall {library} (torch has attention of its own), or install a {names[here]} build of it that is "
+            f"Uninstall {library} (torch has its own attention), or install a {names[here]} build of it that is "
             f"made "
             f"for torch {found}"
         )

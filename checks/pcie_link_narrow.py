@@ -57,7 +57,9 @@ _FIX = Fix(
     "splitting in the firmware setup",
     command="sudo lspci -vv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'",
 )
-_DESIGN = Fix("Compare with the maker's data sheet, if transfers between GPU and main memory matter", safety="safe")
+_DESIGN = Fix(
+    "Compare with the manufacturer's data sheet, if transfers between GPU and main memory matter", safety="safe"
+)
 
 
 @check(each_discrete_gpu)

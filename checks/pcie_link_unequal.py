@@ -61,5 +61,7 @@ def pcie_link_unequal(machine: Machine, gpu: Gpu) -> Outcome:
             cite(their_speed, f"an identical card: {known(their_speed):g} GT/s"),
         ],
         cause="" if small else "pcie-link-degraded",
-        fix=Fix("Use a slot with the lanes and the generation that the identical cards have", command="lspci -tv"),
+        fix=Fix(
+            "Use a slot with as many lanes and the same generation as those of the identical cards", command="lspci -tv"
+        ),
     )

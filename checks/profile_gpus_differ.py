@@ -77,8 +77,8 @@ def _counts(machine: Machine, pairing: Match[Traits, Present]) -> list[Finding]:
                     f"PCI address: {then_traits['bdf'].value} when the profile was made, {bdf.value} now.",
                     evidence=[cite(bdf), quoted(then_traits["bdf"])],
                     fix=Fix(
-                        "Nothing, unless files name GPUs by address: cards that are put in or taken out shift the "
-                        "addresses of others",
+                        "Nothing, unless files name GPUs by address: adding or removing a card "
+                        "shifts the addresses of others",
                         safety="safe",
                     ),
                     subject=gpu.subject,

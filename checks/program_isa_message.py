@@ -35,7 +35,7 @@ def program_isa_message(machine: Machine) -> Outcome:
             "the build differs from the device's.",
             evidence=shown(messages),
             fix=Fix(
-                "Set or unset HSA_XNACK so that the mode fits the build, or build for the target without a mode",
+                "Set or unset HSA_XNACK so that the mode matches the build, or build for the target without a mode",
                 command="env | grep HSA_XNACK; rocminfo | grep -E 'gfx|XNACK'",
             ),
             confidence="likely",

@@ -34,7 +34,9 @@ from rocdoctor.model.subject import Subject
 _KINDS = ("kfd-queue-preemption-failed", "kfd-evict-restore-failed", "mes-no-response")
 _ORIGINS = ("ras-uncorrectable", "ras-poison-consumed", "gpu-reset-begin", "gpu-ring-timeout", "smu-no-response")
 _NEAR_S = 120.0
-_FIX = Fix("Look at what the log says before it; if nothing, update driver and firmware", command="sudo dmesg -T")
+_FIX = Fix(
+    "Read what the log says before it; if it says nothing, update the driver and the firmware", command="sudo dmesg -T"
+)
 
 
 @check(gpu_log("amd", *_KINDS))

@@ -110,7 +110,7 @@ def _raised(run: JobRun, first: Origin, follows: tuple[str, ...]) -> Finding:
         fix = Fix("Use less memory on that rank: a smaller micro-batch, activation checkpointing, sharding")
         return error(text, evidence=evidence, fix=fix, cause="out-of-memory", confidence="likely", explains=follows)
     way = Fix(
-        f"Repair what the traceback of {names(first.ranks) if first.ranks else 'that rank'} names; leave the others"
+        f"Fix what the traceback of {names(first.ranks) if first.ranks else 'that rank'} names; ignore the others"
     )
     if of_the_program(found):
         return error(text, evidence=evidence, fix=way, cause="not-environment", confidence="likely", explains=follows)
@@ -128,7 +128,7 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
             evidence=lines(run, [first.line]),
             fix=Fix(
                 "Read the last lines of that rank (torchrun --log-dir), or start the workers' main function under "
-                "torch.distributed.elastic.multiprocessing.errors.record to have its exception in this table"
+                "torch.distributed.elastic.multiprocessing.errors.record so that this table shows its exception"
             ),
             confidence="likely",
         )
@@ -162,7 +162,7 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
     }
     way, command = ways.get(
         number,
-        ("Run that rank with PYTHONFAULTHANDLER=1 to have the stack of the crash", "export PYTHONFAULTHANDLER=1"),
+        ("Run that rank with PYTHONFAULTHANDLER=1 to get the stack of the crash", "export PYTHONFAULTHANDLER=1"),
     )
     told = number == 9 and isinstance(machine.kernel.log, Known)  # whose OOM killer did not end it
     cause, finer, words = ("", "", "") if told else _SENT_BY.get(number, ("", "", ""))

@@ -50,9 +50,8 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
         if not fatal:
             found.append(
                 (warning if any(is_recent(event) for event in events) else info)(
-                    f"The driver logged deferred hardware errors (ECC/RAS){_where(events)}: damaged data that was "
-                    "not yet "
-                    f"used, last {age(machine, events)}.",
+                    f"The driver logged deferred hardware errors (ECC/RAS){_where(events)}: data "
+                    f"is damaged but was not used yet, last {age(machine, events)}.",
                     evidence=quotes(machine, events),
                     fix=fix,
                     subject=device,

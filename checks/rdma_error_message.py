@@ -28,7 +28,7 @@ _NO_ANSWER = ("12", "13")
 def rdma_error_message(machine: Machine) -> Outcome:
     messages = said(machine, "rdma-error")
     fix = Fix(
-        "Name adapters of one kind that all nodes share (NCCL_IB_HCA), check their ports (ibstat) and, for RoCE, the "
+        "Name adapters of one kind that all nodes have (NCCL_IB_HCA), check their ports (ibstat) and, for RoCE, the "
         "GID index; NCCL_IB_DISABLE=1 shows whether the rest works",
         command="ibstat; ibv_devinfo | grep -E 'hca_id|state|link_layer'; export NCCL_IB_HCA=mlx5",
         safety="safe",

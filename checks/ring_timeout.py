@@ -41,8 +41,8 @@ _LONG_JOB = Fix(
     safety="safe",
 )
 _MACHINE = Fix(
-    "Set clocks and power to their defaults, check the power cables, update driver and firmware; then try the card "
-    "elsewhere",
+    "Set clocks and power to their defaults, check the power cables, update driver and firmware; "
+    "then try the card in another machine",
     safety="manual",
 )
 
@@ -69,7 +69,7 @@ def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> F
             subject=device,
             cause="",
             fix=Fix(
-                "If it comes back, note which program ran and read the lines before it",
+                "If it happens again, note which program was running and read the lines before it",
                 command="sudo dmesg -T",
                 safety="safe",
             ),

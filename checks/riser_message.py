@@ -32,8 +32,8 @@ def riser_message(machine: Machine) -> Outcome:
         "The card is connected through a riser or adapter, which often makes the PCIe link narrow, slow or unreliable.",
         evidence=shown(messages),
         fix=Fix(
-            "Put the card directly into a slot that is wired to the CPU and repeat the test; without that, "
-            "check width, "
+            "Put the card directly into a slot that is wired to the CPU and repeat the test. If "
+            "that is not possible, check width, "
             "speed and error counters of the PCIe link and try a better riser or a lower PCIe generation",
             command="sudo lspci -vv | grep -E 'LnkCap|LnkSta|AER|CESta'; sudo dmesg | grep -i aer",
             verify="sudo lspci -vv | grep LnkSta",

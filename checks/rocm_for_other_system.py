@@ -48,8 +48,8 @@ def rocm_for_other_system(machine: Machine) -> Outcome:
         f"AMD makes no packages of ROCm {release} for {pretty} ({listed}), and they do not install here.",
         evidence=(*shown(trouble(machine, _INSTALLING, *_UNMET))[:1], cite(machine.os.version_id)),
         fix=Fix(
-            "Install a ROCm release whose list has this system, or leave the system as it is and use AMD's container "
-            "images or wheels, which bring their ROCm with them",
+            "Install a ROCm release that lists this system, or leave the system as it is and use AMD's container "
+            "images or wheels, which include ROCm",
             command="cat /etc/os-release; grep -rn radeon /etc/apt/sources.list.d /etc/yum.repos.d",
             safety="manual",
         ),

@@ -73,7 +73,8 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
         first = min(later, key=_first).series[0]
         # A wheel brings a ROCm of its own.
         return (info if works(machine, "rocm") else warning)(
-            f"ROCm {version} is older than {gfx}: no relative of it is on its list of GPUs (ROCm {first} has it).",
+            f"ROCm {version} is older than {gfx}: its list has no GPU of this family (that of "
+            f"ROCm {first} has this one).",
             evidence=evidence,
             fix=Fix(f"Install ROCm {first} or newer", safety="manual", verify="rocminfo | grep gfx"),
             confidence="likely",

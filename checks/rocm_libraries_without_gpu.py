@@ -41,8 +41,7 @@ def rocm_libraries_without_gpu(machine: Machine) -> Outcome:
     name = value_or(gpu.name, "")
     where = f"torch's build for ROCm {release}" if label else f"ROCm {release}"
     return warning(
-        f"rocBLAS of {where} has no files for {gfx}{f' ({name})' if name else ''}: whatever multiplies matrices ends "
-        "there.",
+        f"rocBLAS of {where} has no files for {gfx}{f' ({name})' if name else ''}: every matrix product fails there.",
         evidence=(
             *shown(trouble(machine))[:1],
             cite(gpu.gfx, gfx),

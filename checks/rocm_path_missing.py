@@ -44,7 +44,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
         has = f"installed is {', '.join(one.root for one in machine.rocm)}" if machine.rocm else "no ROCm is installed"
         found.append(
             (info if works(machine, "rocm") else warning)(
-                f"{name} is {variable.value}, and there is no {root} ({has}).",
+                f"{name} is {variable.value}, but there is no {root} ({has}).",
                 evidence=[quote(variable.source, f"{name}={variable.value}", variable.line), *there],
                 fix=Fix(
                     f"Unset {name} and remove it from {where_set(variable)}",

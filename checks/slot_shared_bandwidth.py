@@ -63,7 +63,8 @@ def _finding(root: PcieHop, below: list[Gpu]) -> Finding:
         evidence=evidence,
         about=About(subjects=tuple(gpu.subject for gpu in below)),
         fix=Fix(
-            "If they load data at once, move one to a slot of another root port, or expect to share its bandwidth",
+            "If they load data at the same time, move one to a slot of another root port, or "
+            "accept that they share its bandwidth",
             safety="manual",
         ),
     )

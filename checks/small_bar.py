@@ -28,7 +28,7 @@ _NEARLY_ALL = 0.9  # tools and the kernel count reserved memory differently by a
 @check(each_discrete_amd_gpu)
 def small_bar(machine: Machine, gpu: Gpu) -> Outcome:
     if value_or(gpu.shared_memory, False):
-        return not_applicable("this GPU shares the CPU's memory and needs no window to it")
+        return not_applicable("this GPU shares the CPU's memory and needs no PCIe window")
     total = known(gpu.vram_bytes)
     window = first_known(gpu.visible_vram_bytes, gpu.pcie.bar_bytes)
     visible = known(window)

@@ -30,7 +30,7 @@ def smoke_numbers_wrong(machine: Machine) -> list[Finding]:
             f"The smoke test {one.mode} on {run.world} ranks ({run.backend}) failed: {one.message}.{layer_words(one)}",
             evidence=evidence(machine, one),
             fix=Fix(
-                "Do not trust this mode yet: run it again, and alone, to see whether the same rank is named.",
+                "Do not trust this mode yet: run it again by itself to see whether the same rank is named.",
                 again(run, [one.mode]),
                 verify=again(run, [one.mode]),
             ),

@@ -36,7 +36,7 @@ _FIX = Fix(
     "Reboot; if the firmware stays silent, power the machine off and on, then update driver and firmware",
     safety="reboots",
 )
-_WATCH = Fix("If it comes back, update driver and firmware, and power the machine off and on", safety="manual")
+_WATCH = Fix("If it happens again, update driver and firmware, and power the machine off and on", safety="manual")
 
 
 @check(gpu_log("amd", "smu-no-response"))

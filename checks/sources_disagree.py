@@ -42,7 +42,7 @@ def sources_disagree(machine: Machine) -> Outcome:
 
 def _finding(one: Disagreement) -> Finding:
     values = " and ".join(value[:60] for value, _ in one.values[:3])
-    message = f"Sources differ on {one.fact}: {values}; the first one counts."
+    message = f"Sources differ on {one.fact}: {values}; the first one is used."
     return info(message, evidence=_values(one), fix=_FIX, subject=one.subject)
 
 

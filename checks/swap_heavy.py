@@ -32,13 +32,16 @@ def swap_heavy(machine: Machine) -> Outcome:
     if left >= _LEFT * total:
         return None
     return warning(
-        f"Swap is full ({binary_size(swap - free)} of {binary_size(swap)}) and only {binary_size(left)} of memory "
-        "are left.",
+        f"Swap is full ({binary_size(swap - free)} of {binary_size(swap)}) and only "
+        f"{binary_size(left)} of memory is left.",
         evidence=[
             cite(memory.swap_free_bytes, f"{binary_size(free)} free"),
             cite(memory.available_bytes, binary_size(left)),
         ],
         fix=Fix(
-            "See what uses the memory and end it", command="ps aux --sort=-rss | head", safety="safe", verify="free -h"
+            "Find what uses the memory, and end it",
+            command="ps aux --sort=-rss | head",
+            safety="safe",
+            verify="free -h",
         ),
     )

@@ -38,8 +38,8 @@ def thread_affinity_message(machine: Machine) -> Outcome:
             fix=Fix(
                 "Look at the affinity inside the job (taskset, Cpus_allowed_list); start it unbound or bind "
                 "each rank to the "
-                f"cores of its GPU's NUMA node, and set OMP_NUM_THREADS; a library that is imported may change "
-                f"it.{ask}",
+                f"cores of its GPU's NUMA node, and set OMP_NUM_THREADS. An imported library may change the "
+                f"affinity.{ask}",
                 command="taskset -cp $$; grep Cpus_allowed_list /proc/self/status; env | grep -E 'OMP_|KMP_|GOMP_'",
                 safety="safe",
             ),

@@ -53,7 +53,7 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
             "limits are not known here, and some firmware always sets such a flag.",
             evidence=evidence,
             fix=Fix(
-                "Look at the temperatures under load; a cool card does not need to slow down",
+                "Look at the temperatures under load; a cool card has no reason to slow down",
                 command="rocm-smi --showtemp",
                 safety="safe",
             ),
@@ -72,7 +72,7 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
     make = warning if gpu.vendor == "nvidia" else info
     return make(
         f"At {busy} % load the driver gives {', '.join(outside)} as a reason for lower clocks: a signal from outside "
-        "the GPU (power supply, regulator, board) holds it back.",
+        "the GPU (power supply, regulator, board) slows it down.",
         evidence=evidence,
         fix=_SUPPLY,
         explains=("clock-stuck-low-under-load",),

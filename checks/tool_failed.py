@@ -80,7 +80,7 @@ def _finding(failure: ToolFailure) -> Finding:
     why = failure.why.removeprefix(f"{failure.question}: ")
     evidence = (quote(failure.question, failure.text[:200] or why, failure.line),)
     command = command_of(failure.question)
-    by_hand = "Run it by hand" if command else "Ask the same by hand, once you know what that command does"
+    by_hand = "Run it by hand" if command else "Run the same command by hand, once you know what it does"
     fix = Fix(f"{by_hand}; if it hangs, look for GPU resets in the kernel log first", command, "safe")
     said = "hung" if hung else "failed"
     message = f"`{shown}` {said} ({why}); the report was made without it."

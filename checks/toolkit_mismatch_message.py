@@ -60,7 +60,7 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             "(or too new for an old one).",
             evidence=shown(archs),
             fix=Fix(
-                f"Install a CUDA toolkit that knows sm_{level} (11.8 for sm_89 and sm_90, 12.8 for sm_100 and "
+                f"Install a CUDA toolkit that supports sm_{level} (11.8 for sm_89 and sm_90, 12.8 for sm_100 and "
                 f"sm_120) and "
                 "point CUDA_HOME to it, or name only architectures that it knows in TORCH_CUDA_ARCH_LIST",
                 command="nvcc --version; nvcc --list-gpu-code",
@@ -116,8 +116,7 @@ def _cuda_compiler_on_amd(archs: tuple[Message, ...], level: str | None) -> Outc
     """PTX and ptxas are NVIDIA's: a Triton, or an extension, for CUDA is what runs here."""
     return error(
         f"NVIDIA's compiler is asked for sm_{level} on a machine with an AMD GPU: the installed Triton (or extension) "
-        f"is "
-        "the one for CUDA, which takes the gfx number for a compute capability.",
+        f"is the one for CUDA, which mistakes the gfx number for a compute capability.",
         evidence=shown(archs),
         fix=Fix(
             "Uninstall every triton (pip uninstall triton pytorch-triton-rocm triton-rocm) and reinstall torch with "
@@ -158,7 +157,7 @@ def _missing(machine: Machine, built: str | None) -> Outcome:
         "compiled. The runtime in the torch wheel does not contain it.",
         evidence=shown(messages),
         fix=Fix(
-            f"Install {package} of the version that torch was built with, without its driver, and set "
+            f"Install {package} in the version that torch was built with, without its driver, and set "
             f"{variable} to its "
             "folder; or use a prebuilt wheel of the extension"
             + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is not a complete toolkit"),

@@ -43,7 +43,7 @@ def torch_build_message(machine: Machine) -> Outcome:
     if without := said(machine, _NO_SUPPORT):
         return _no_gpu_support(machine, without)
     if said(machine, _NO_GPU_MEANT) and not here:
-        return not_applicable("the program is to run without a GPU, as the text says")
+        return not_applicable("the text says that the program is meant to run without a GPU")
     if old := said(machine, _OLD_DRIVER):
         return _old_driver(machine, old)
     if here != {"nvidia"}:
@@ -154,8 +154,8 @@ def _no_driver(machine: Machine, messages: tuple[Message, ...]) -> Finding:
         "torch finds no NVIDIA driver on this machine: the nvidia kernel module is not loaded.",
         evidence=shown(messages),
         fix=Fix(
-            "Install the NVIDIA driver of the distribution, or load it if it is installed; Secure Boot and a kernel "
-            "update without a module rebuild are usual reasons",
+            "Install the NVIDIA driver of the distribution, or load it if it is installed. The "
+            "usual reasons are Secure Boot, or a kernel update without a module rebuild",
             command="nvidia-smi; lsmod | grep nvidia; sudo dmesg | grep -i nvrm",
         ),
         cause="kernel-module-not-loaded",

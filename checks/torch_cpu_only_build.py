@@ -69,7 +69,7 @@ def torch_cpu_only_build(machine: Machine) -> Outcome:
         f"{text} Official wheels have no code made for this GPU either, or it is an integrated one.",
         evidence=evidence,
         fix=Fix(
-            "Leave it if you want to train on the CPU; else build torch for this GPU or use a community build",
+            "Keep it if you want to train on the CPU; otherwise build torch for this GPU or use a community build",
             safety="manual",
         ),
     )

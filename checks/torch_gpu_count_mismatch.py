@@ -77,7 +77,7 @@ def torch_gpu_count_mismatch(machine: Machine) -> Outcome:
         raise unknown("the environment is not wholly known, and a variable may select GPUs")
     tool = "rocminfo" if who == "amd" else "nvidia-smi"
     fix = Fix(
-        f"Compare with what {tool} lists for this user, then look at the messages of torch at start",
+        f"Compare with what {tool} lists for this user, then look at torch's messages at the start",
         command='python3 -c "import torch; print(torch.cuda.device_count())"',
         safety="safe",
     )

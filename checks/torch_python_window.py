@@ -42,7 +42,7 @@ def torch_python_window(machine: Machine) -> Outcome:
     if isinstance(imported, Known) and imported.value is None:
         return None  # somebody built it for this Python, and it works
     ends = f"{row.python[0]} to {[one for one in row.python if not one.endswith('t')][-1]}"
-    message = f"torch {version} was published for Python {ends}, and this interpreter is {python}."
+    message = f"torch {version} was published for Python {ends}, but this interpreter is {python}."
     evidence = [cite(machine.torch.python), cite(machine.torch.version)]
     fix = Fix(
         f"Make an environment with one of the Python versions {ends} and install torch there",

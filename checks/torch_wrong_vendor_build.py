@@ -35,7 +35,9 @@ from rocdoctor.model.facts import Gpu, Machine
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 
 
-_MEANT = Fix("Leave it, unless you want to use the integrated GPU; then install the build for it", safety="manual")
+_MEANT = Fix(
+    "Keep it, unless you want to use the integrated GPU: in that case install the build for it", safety="manual"
+)
 
 
 @check(needs_torch(machine_with_gpus), cause="wrong-backend-build")

@@ -26,7 +26,7 @@ def transparent_hugepages_never(machine: Machine) -> Outcome:
     if mode != "never":
         return None
     return info(
-        "Transparent huge pages are off (never), so large buffers are mapped in pages of 4 KiB.",
+        "Transparent huge pages are off (never), so large buffers are mapped in 4 KiB pages.",
         evidence=[cite(machine.memory.transparent_hugepage)],
         fix=Fix(
             "Let programs choose huge pages",

@@ -30,7 +30,7 @@ def unsupported_vendor_gpu(machine: Machine, gpu: Gpu) -> Outcome:
     name = "Intel" if gpu.vendor == "intel" else "a vendor other than AMD and NVIDIA"
     text = "Train on it with the xpu build of torch" if gpu.vendor == "intel" else "Follow the guide of its vendor"
     return info(
-        f"This GPU is from {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",
+        f"This GPU is from {name}: rocdoctor lists it, but judges only the compute stacks of AMD and NVIDIA.",
         evidence=[cite(gpu.pci_id), cite(gpu.driver)],
         fix=Fix(text, safety="safe"),
     )

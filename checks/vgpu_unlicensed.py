@@ -43,14 +43,14 @@ def vgpu_unlicensed(machine: Machine, gpu: Gpu) -> Outcome:
         return None
     if state.startswith("Unlicensed (Restricted)"):
         return error(
-            "This vGPU has no licence, and its 20-minute grace period is over: it computes at an idle level.",
+            "This vGPU has no licence, and its 20-minute grace period is over: it runs at an idle clock level.",
             evidence=evidence,
             fix=_FIX,
             finer="vgpu-licence",
         )
     if state.startswith("Unlicensed"):
         return warning(
-            "This vGPU has no licence: 20 minutes after it starts, it drops to an idle level.",
+            "This vGPU has no licence: 20 minutes after it starts, it drops to an idle clock level.",
             evidence=evidence,
             fix=_FIX,
             finer="vgpu-licence",

@@ -25,12 +25,11 @@ def virtual_machine_passthrough(machine: Machine) -> Outcome:
     if hypervisor is None:
         return None
     return info(
-        f"This is a virtual machine ({hypervisor}): PCIe links and NUMA nodes are those of the hypervisor, and "
-        "hardware "
-        "faults show on the host.",
+        f"This is a virtual machine ({hypervisor}): PCIe links and NUMA nodes are those of the "
+        "hypervisor, and hardware faults are visible only on the host.",
         evidence=[cite(machine.container.virtual_machine)],
         fix=Fix(
-            "If a fault of the hardware is suspected, ask who runs the host for its kernel log and PCIe links",
+            "If you suspect a hardware fault, ask who runs the host for its kernel log and PCIe links",
             safety="manual",
         ),
     )

@@ -111,7 +111,7 @@ def _evidence(*variables: Variable) -> list[Evidence]:
 
 def _fix(keep: str, drop: str) -> Fix:
     return Fix(
-        f"Keep {keep} and unset {drop}, or let {drop} count from 0 what {keep} leaves",
+        f"Keep {keep} and unset {drop}, or let {drop} number from 0 the GPUs that {keep} leaves",
         command=shell("unset {drop:name}", drop=drop),
         unsets=(drop,),
         safety="safe",

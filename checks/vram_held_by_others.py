@@ -82,9 +82,8 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
     hidden = hidden or value_or(machine.cpus.arch, "") == "aarch64"
     make = info if hidden else warning
     return make(
-        f"{amount} is in use although the GPU is idle ({busy} % busy) and no process is listed: it is occupied by a "
-        "left-over "
-        "or hidden process.",
+        f"{amount} is in use although the GPU is idle ({busy} % busy) and no process is listed: a "
+        "leftover or hidden process occupies it.",
         evidence=[*evidence, cite(gpu.processes, "no process listed")],
         fix=fix,
         cause="" if hidden else "out-of-memory",

@@ -5,7 +5,7 @@ Why
   including those of other users on the same GPU; desktops may show garbage until they are restarted.
 
 Fix
-  Start the jobs again from their last checkpoint, and treat the cause of the reset.
+  Start the jobs again from their last checkpoint, and fix the cause of the reset.
 
 References
   drivers/gpu/drm/amd/amdgpu/amdgpu_device.c (VRAM is lost due to GPU reset)
@@ -35,7 +35,5 @@ def vram_lost(machine: Machine) -> Outcome:
     return warning(
         f"{words}: jobs that had data on the GPUs lost it.",
         evidence=evidence,
-        fix=Fix(
-            "Start the lost jobs again from their last checkpoint, and treat the cause of the reset", safety="safe"
-        ),
+        fix=Fix("Start the lost jobs again from their last checkpoint, and fix the cause of the reset", safety="safe"),
     )

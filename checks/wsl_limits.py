@@ -40,12 +40,12 @@ def wsl_limits(machine: Machine) -> Outcome:
         system = value_or(machine.os.pretty_name, "")
         where = f" ({system})" if system else ""
         return warning(
-            f"ROCm finds no GPU in WSL{where}: the set of GPU, Windows driver, Ubuntu release and ROCm is not "
-            "supported "
-            "together, or the WSL ROCm packages are missing.",
+            f"ROCm finds no GPU in WSL{where}: this combination of GPU, Windows driver, Ubuntu "
+            "release and ROCm is not supported, or the WSL ROCm packages are missing.",
             evidence=[kind, quote(failure.question, failure.text or failure.why, failure.line)],
             fix=Fix(
-                f"Use a set that AMD lists for WSL ({_LIST}): Ubuntu release, ROCm with its WSL runtime, Windows "
+                f"Use a combination that AMD lists for WSL ({_LIST}): Ubuntu release, ROCm with "
+                "its WSL runtime, Windows "
                 "driver",
                 verify="rocminfo",
             ),
@@ -61,7 +61,7 @@ def wsl_limits(machine: Machine) -> Outcome:
             f"{smi} does not work inside WSL: there is no amdgpu kernel module, so its error is expected.",
             evidence=[kind, quote(failure.question, failure.text or failure.why, failure.line)],
             fix=Fix(
-                f"Ignore {smi} here and check the GPU with rocminfo or torch; install no kernel driver in WSL",
+                f"Ignore {smi} here and check the GPU with rocminfo or torch; do not install a kernel driver in WSL",
                 command="rocminfo",
                 safety="safe",
             ),

@@ -69,7 +69,10 @@ def wsl_unsupported_message(machine: Machine) -> Outcome:
     if smi:
         text = "rocm-smi and amd-smi do not work in WSL: there is no amdgpu module, and they are not supported there."
     elif no_adapter:
-        text = f"The ROCm runtime finds no GPU adapter in WSL ({pairing}): GPU, Windows driver or release do not fit."
+        text = (
+            f"The ROCm runtime finds no GPU adapter in WSL ({pairing}): the GPU, the Windows driver "
+            "and the release do not match."
+        )
     elif failed:
         text = f"The ROCm runtime does not start in WSL ({pairing}): this combination is probably not supported."
     else:

@@ -43,7 +43,7 @@ _FIX = Fix(
     effective="reboot",
     verify="rocm-smi --showtopo",
 )
-_BRIDGES = Fix("If the cards should be joined, power off and look at the bridges between them", safety="manual")
+_BRIDGES = Fix("If the cards should be connected, power off and check the bridges between them", safety="manual")
 
 
 @check(machine_with_amd)

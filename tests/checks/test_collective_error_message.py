@@ -21,7 +21,7 @@ def test_the_own_error_stands_before_the_peer() -> None:
         "ncclUnhandledCudaError: Call to CUDA function failed."
     )
     found = finding_of(CHECK, text)
-    assert found is not None and "GPU runtime failed" in found.message and "n2.cluster" in found.message
+    assert found is not None and "GPU runtime call failed" in found.message and "n2.cluster" in found.message
 
 
 def test_an_ordinary_log_is_silent() -> None:

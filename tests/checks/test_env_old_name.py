@@ -17,7 +17,7 @@ def test_two_names_with_different_values_are_a_warning_that_says_which_counts() 
     (verdict,) = judge("env-old-name", machine(environment=environment(values)))
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
-    assert verdict.finding.message.endswith("TORCH_NCCL_BLOCKING_WAIT counts.")
+    assert verdict.finding.message.endswith("TORCH_NCCL_BLOCKING_WAIT takes precedence.")
     assert verdict.finding.fix is not None
     assert verdict.finding.fix.command == "unset NCCL_BLOCKING_WAIT"
 
@@ -26,7 +26,7 @@ def test_the_newest_allocator_name_counts() -> None:
     values = {"PYTORCH_HIP_ALLOC_CONF": "max_split_size_mb:128", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
     (verdict,) = judge("env-old-name", machine(environment=environment(values)))
     assert verdict.finding is not None
-    assert "PYTORCH_ALLOC_CONF counts" in verdict.finding.message
+    assert "PYTORCH_ALLOC_CONF takes precedence" in verdict.finding.message
 
 
 def test_an_old_name_alone_is_worth_knowing() -> None:

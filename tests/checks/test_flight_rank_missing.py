@@ -31,7 +31,7 @@ def test_a_rank_without_a_dump_is_not_known() -> None:
     stuck = dump([*DONE, waits(3)], [0, 1, 2])
     found = found_in(CHECK, run_of_dumps({0: stuck, 2: stuck}))
     assert found is not None and found.severity == "warning"
-    assert "Of rank 1 there is no dump" in found.message and "not known" in found.message
+    assert "There is no dump of rank 1" in found.message and "not known" in found.message
 
 
 def test_a_missing_rank_and_one_without_a_dump() -> None:
@@ -40,7 +40,7 @@ def test_a_missing_rank_and_one_without_a_dump() -> None:
         CHECK, run_of_dumps({0: dump([*DONE, waits(3)], ranks), 1: dump(DONE, ranks), 2: dump(DONE, ranks)})
     )
     assert found is not None and found.message.startswith("Ranks 1 and 2 did not reach")
-    assert "Of rank 3 there is no dump" in found.message
+    assert "There is no dump of rank 3" in found.message
 
 
 def test_the_last_of_a_chain_is_the_one_to_look_at() -> None:

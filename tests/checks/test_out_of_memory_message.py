@@ -133,5 +133,5 @@ def test_a_limit_of_the_process_is_named() -> None:
     text += "free. 4.00 GiB allowed; Of the allocated memory 3.60 GiB is allocated by PyTorch"
     words = words_of(finding_of(CHECK, text))
     assert (
-        "allows it 4.00 GiB only" in words and "set_per_process_memory_fraction" in words and "page file" not in words
+        "allows it only 4.00 GiB" in words and "set_per_process_memory_fraction" in words and "page file" not in words
     )

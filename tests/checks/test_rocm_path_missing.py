@@ -14,7 +14,7 @@ def test_a_folder_that_is_gone_is_a_warning() -> None:
     assert verdict.finding is not None and verdict.finding.fix is not None
     assert verdict.finding.severity == "warning"
     assert verdict.finding.message == (
-        "ROCM_PATH is /opt/rocm-6.2.0, and there is no /opt/rocm-6.2.0 (installed is /opt/rocm-7.0.1)."
+        "ROCM_PATH is /opt/rocm-6.2.0, but there is no /opt/rocm-6.2.0 (installed is /opt/rocm-7.0.1)."
     )
     assert verdict.finding.fix.command == "unset ROCM_PATH"
 

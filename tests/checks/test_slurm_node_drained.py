@@ -48,7 +48,7 @@ def test_a_reason_that_a_table_cut_short() -> None:
         ("Kill task failed", "could not be killed", "error"),
         ("Low RealMemory (reported:515000 < 100.00% of configured:1031000)", "less memory than slurm.conf", "error"),
         ("Low socket*core*thread count, Low CPUs", "different hardware than slurm.conf", "warning"),
-        ("Node unexpectedly rebooted", "rebooted without being told", "error"),
+        ("Node unexpectedly rebooted", "rebooted unexpectedly", "error"),
         ("Prolog error", "script or step of Slurm failed", "error"),
         ("batch job complete failure", "script or step of Slurm failed", "error"),
         ("ResumeTimeout reached", "did not come back in time", "error"),

@@ -46,7 +46,7 @@ def test_no_program_that_only_the_evidence_names_is_offered() -> None:
     (verdict,) = judge(NAME, machine(amd_gpu(), failures=(made_up,)))
     assert verdict.finding is not None and verdict.finding.fix is not None
     assert verdict.finding.fix.command == ""
-    assert "once you know what that command does" in verdict.finding.fix.text
+    assert "once you know what it does" in verdict.finding.fix.text
 
 
 def test_pass_and_not_applicable() -> None:

@@ -19,11 +19,11 @@ def _python(version: str) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (_python("3.12.3") + _WHEEL, "is for cp310, and this Python is 3.12.3, which takes cp312"),
-        (_python("3.13.1") + _ASKED + _NONE, "for Python 3.8 to 3.12, and this Python is 3.13.1"),
+        (_python("3.12.3") + _WHEEL, "is for cp310, but this Python is 3.12.3, which needs cp312"),
+        (_python("3.13.1") + _ASKED + _NONE, "for Python 3.8 to 3.12, but this Python is 3.13.1"),
         (
             _python("3.12.3") + "$ pip install torch==2.0.1\n" + _PINNED,
-            "for Python 3.8 to 3.11, and this Python is 3.12.3",
+            "for Python 3.8 to 3.11, but this Python is 3.12.3",
         ),
     ],
 )

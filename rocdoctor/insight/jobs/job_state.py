@@ -127,7 +127,7 @@ def signal_words(number: int) -> str:
     """A signal in words that people search for."""
     return {
         4: "SIGILL (illegal instruction)",
-        6: "SIGABRT (it gave up itself)",
+        6: "SIGABRT (it aborted itself)",
         7: "SIGBUS (for data loader workers usually a full /dev/shm)",
         8: "SIGFPE",
         9: "SIGKILL (the OOM killer, a limit of the scheduler, or a person)",

@@ -54,8 +54,8 @@ _KINDS = (
     ),
     SlurmReason(
         regex(r"(?i)low realmemory"),
-        "it has less memory than slurm.conf says: a memory module that failed, or a value that leaves nothing for the "
-        "system",
+        "it has less memory than slurm.conf says: a failed memory module, or a configured value "
+        "that leaves nothing for the system",
         "compare the memory that it has with the configured one",
         "ssh {node:host} 'slurmd -C; free -m; sudo dmesg | grep -i edac'",
     ),
@@ -68,8 +68,8 @@ _KINDS = (
     ),
     SlurmReason(
         regex(r"(?i)unexpectedly reboot"),
-        "it rebooted without being told to: power, a kernel panic, or a hardware reset",
-        "look at the end of the log of the boot before",
+        "it rebooted unexpectedly: power, a kernel panic, or a hardware reset",
+        "look at the end of the previous boot's log",
         "ssh {node:host} 'last -x | head; sudo journalctl -b -1 -k -n 80'",
     ),
     SlurmReason(

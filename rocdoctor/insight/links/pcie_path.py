@@ -140,12 +140,12 @@ def hypervisor_sign(machine: Machine, gpu: Gpu) -> str | None:
     guest = value_or(machine.container.virtual_machine, None)
     if guest is not None:
         article = "an" if guest[:1].lower() in "aeiou" else "a"
-        return f"in {article} {guest} guest the hypervisor decides what the link shows"
+        return f"in {article} {guest} guest the hypervisor decides what the link reports"
     if any(hop.virtual for hop in gpu.pcie.hops):
-        return "a port above the GPU was made up by a hypervisor"
+        return "a port above the GPU is emulated by a hypervisor"
     bus = gpu.bdf.value.split(":")[1] if isinstance(gpu.bdf, Known) else ""
     if bus == "00" and not value_or(gpu.integrated, False) and gpu.vendor != "intel":
-        return "the GPU sits on the root bus, as only a hypervisor arranges it"
+        return "the GPU sits on the root bus, which only a hypervisor does"
     return None
 
 

@@ -52,7 +52,7 @@ def complaint_of_options(value: str) -> str | None:
 def _wrong(option: AllocatorOption, told: str) -> str | None:
     name = option.name
     if option.kind == "bool":
-        return None if told in ("True", "False") else f"{name} takes True or False, spelled so"
+        return None if told in ("True", "False") else f"{name} takes True or False, spelled exactly so"
     if option.kind == "int":
         if not _NUMBER.fullmatch(told):
             return f"{name} takes a whole number"

@@ -19,7 +19,7 @@ def combination(machine: Machine, gpu: Gpu, rocm: str, torch: str = "") -> Combi
     In a container only the image is seen, and AMD has lists of their own for virtual machines.
     """
     if enclosure(machine) is not None:
-        return Unknown("the system of the host is not seen from inside a container")
+        return Unknown("the host system cannot be seen from inside a container")
     release = value_or(machine.kernel.release, "")
     wsl = "microsoft" in release.lower()
     guest = machine.container.virtual_machine

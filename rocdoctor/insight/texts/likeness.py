@@ -93,7 +93,11 @@ def how_often(machine: Machine) -> str:
     """How often the likeliest cause was the right one in texts that were as much like one cause; empty if not known."""
     found = likely_causes(machine)
     counted = likeness().how_often(found[0].share) if found else None
-    return "" if counted is None else f"Of {counted.answered} reports as much like one cause, {counted.right} had it."
+    return (
+        ""
+        if counted is None
+        else f"Of {counted.answered} reports that were as much like one cause, {counted.right} had it."
+    )
 
 
 def resembling(machine: Machine) -> tuple[Applied, ...]:

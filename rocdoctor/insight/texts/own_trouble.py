@@ -100,6 +100,6 @@ def when_trouble_is_told(about: Pattern[str] | None = None, *kinds: str) -> Sele
     def select(machine: Machine) -> Subjects[None]:
         if trouble(machine, about, *kinds):
             return [Selected(MACHINE, None)]
-        return NotApplicable("the evidence tells of no such trouble")
+        return NotApplicable("the evidence mentions no such trouble")
 
     return select

@@ -87,9 +87,9 @@ def test_links_inside_a_card_and_those_of_guests_and_enclosures_are_never_the_na
     assert narrowest_limb(machine(gpu), gpu) is not None
     guest = machine(gpu, container=Container(virtual_machine=k("kvm")))
     assert narrowest_limb(guest, gpu) is None
-    assert "In a kvm guest the hypervisor decides what the link shows." in facts_drawn(guest)
+    assert "In a kvm guest the hypervisor decides what the link reports." in facts_drawn(guest)
     other = machine(gpu, container=Container(virtual_machine=k("unknown hypervisor")))
-    assert "In an unknown hypervisor guest the hypervisor decides what the link shows." in facts_drawn(other)
+    assert "In an unknown hypervisor guest the hypervisor decides what the link reports." in facts_drawn(other)
     outside = replace(gpu, pcie=replace(gpu.pcie, removable=k("removable")))
     assert narrowest_limb(machine(outside), outside) is None
     asleep = replace(gpu, runtime_status=k("suspended"))
