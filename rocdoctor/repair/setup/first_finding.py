@@ -48,7 +48,7 @@ def step_of(main: Cause) -> Step:
         told.append(f"To begin with: {fix.beside_text}")
     return Step(
         f"found-{main.check}",
-        f"Repair what check finds: {told_title(main.cause, finer)}",
+        f"Fix what check finds: {told_title(main.cause, finer)}",
         "todo",
         sentence(main.message),
         main.finding.evidence if main.finding is not None else (),

@@ -45,7 +45,7 @@ def without_rocm(situation: Situation) -> WithoutRocm | None:
     if chips and not situation.amd_able:
         gpu = chips[0]
         shown = value_or(gpu.name, value_or(gpu.pci_id, "this card"))
-        why = f"The compute driver has no path for {shown}: no ROCm release, no setting and no torch build uses it."
+        why = f"The compute driver does not support {shown}: no ROCm release, setting or torch build can use it."
         return WithoutRocm(why, (cite(gpu.pci_id),))
     if situation.amd_able and (alone := install.no_rocm_for(situation.arch)):
         arch = situation.machine.cpus.arch

@@ -60,7 +60,7 @@ def judged(situation: Situation, want: RequiredTorch) -> Judgement:
     series_of = numbers(chosen.rocm)[:2]
     if same and (not series_of or want.backend != "rocm" or numbers(label)[:2] == series_of):
         return told
-    return Judgement("wrong", f"torch {version} is installed, and {chosen.words} was chosen.", told.evidence)
+    return Judgement("wrong", f"torch {version} is installed, but {chosen.words} was chosen.", told.evidence)
 
 
 def _judged(situation: Situation, want: RequiredTorch) -> Judgement:
@@ -160,7 +160,7 @@ def _without_rocblas(situation: Situation, want: RequiredTorch) -> str:
         return ""
     lacking = ", ".join(gfx for gfx in want.gfx if rocblas_lacks(label, gfx))
     return lacking and (
-        f"torch {version} holds code of its own for {lacking}, but rocBLAS in wheels of {label} had no files "
+        f"torch {version} has its own code for {lacking}, but rocBLAS in wheels of {label} had no files "
         "for it. It is not known whether this one multiplies matrices: rocdoctor smoke shows it."
     )
 

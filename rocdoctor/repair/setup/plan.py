@@ -155,7 +155,7 @@ class Step:
 
 def handed_over(who: str) -> str:
     """The note of a step that is somebody else's job."""
-    return f"This cannot be done from here: it is up to {who}."
+    return f"This cannot be done from here; ask {who}."
 
 
 @dataclass(frozen=True, slots=True)

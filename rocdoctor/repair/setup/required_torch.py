@@ -114,7 +114,7 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
         name = value_or(gpus[0].name, value_or(gpus[0].pci_id, "this AMD GPU"))
         return RequiredTorch(
             "cpu",
-            f"The compute driver has no path for {name}, so torch computes on the CPU.",
+            f"The compute driver does not support {name}, so torch computes on the CPU.",
             evidence=(cite(gpus[0].pci_id),),
         )
     if alone := install.no_rocm_for(situation.arch):
@@ -130,8 +130,8 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
         names = ", ".join(targets)
         return RequiredTorch(
             "cpu",
-            f"The integrated GPU ({names}) is on none of AMD's lists, and the CPU trains as well: this plans torch "
-            f"for the CPU.",
+            f"The integrated GPU ({names}) is on none of AMD's lists, and the CPU trains just as "
+            "well, so this plans torch for the CPU.",
             evidence=tuple(cite(gpu.gfx) for gpu in able[:1]),
             notes=_tried(tuple(targets)),
         )
@@ -143,7 +143,7 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
             f"No wheel in the tables has code for {names}, so torch computes on the CPU.",
             tuple(able),
             evidence=evidence,
-            notes=("The only other way is to build torch from source for that target, which nobody supports.",),
+            notes=("The only other way is to build torch from source for that target, which is not supported.",),
         )
     return RequiredTorch(
         "rocm", f"torch needs code for {', '.join(targets)}.", tuple(able), tuple(targets), evidence=evidence
@@ -153,7 +153,7 @@ def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
 def _tried(targets: tuple[str, ...]) -> tuple[str, ...]:
     """What people do with such a GPU all the same."""
     found = next((one for python in pythons() if (one := install.wheel(targets, python)) is not None), None)
-    return () if found is None or found.risk is None else (f"To try the GPU all the same: {found.risk}",)
+    return () if found is None or found.risk is None else (f"To try the GPU anyway: {found.risk}",)
 
 
 def _for_compute(targets: Iterable[str]) -> bool:
@@ -200,8 +200,8 @@ def _of_two(situation: Situation, usable: Sequence[RequiredTorch]) -> RequiredTo
     vendor = VENDOR_OF.get(value_or(backend(situation.machine.torch), ""))
     mine = next((one for one in usable if VENDOR_OF[one.backend] == vendor), usable[0])
     note = (
-        "This machine has GPUs of two vendors: one torch uses the GPUs of one vendor, so the others need their "
-        "own environment."
+        "This machine has GPUs of two vendors: each torch build uses the GPUs of one vendor, so the "
+        "others need their own environment."
     )
     return RequiredTorch(mine.backend, mine.why, mine.gpus, mine.gfx, mine.capability, mine.evidence, (note,))
 

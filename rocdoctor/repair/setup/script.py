@@ -164,7 +164,7 @@ def _step(plan: SetupPlan, step: Step) -> Iterator[str]:
     yield from comment(f"Step {place} of {len(plan.steps)}: {title}")
     if step.state == "done":
         shown = "; ".join(plain(one.value) for one in step.evidence[:3])
-        yield from comment(f"Done when this was written{': ' + shown if shown else ''}.")
+        yield from comment(f"Already done when this was written{': ' + shown if shown else ''}.")
         return
     yield from comment(step.why)
     if step.support:

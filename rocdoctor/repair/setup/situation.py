@@ -170,7 +170,7 @@ class Situation:
         if self.enclosed == "kubernetes":
             return "the administrator of this cluster's nodes"
         if self.enclosed:
-            return f"whoever looks after the host of this {access.container_words(self.enclosed)}"
+            return f"the administrator of the host of this {access.container_words(self.enclosed)}"
         if self.wsl:
             return "Windows"
         return "the administrator of this cluster" if self.in_job else ""

@@ -157,7 +157,7 @@ def set_for_next_start(step: Step, shown: Evidence) -> Step:
         state="waiting",
         actions=(),
         evidence=(*step.evidence, shown),
-        notes=("It is set, and takes effect at the next start.", *step.notes),
+        notes=("It is set, and takes effect after a restart.", *step.notes),
     )
 
 

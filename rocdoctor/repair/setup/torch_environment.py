@@ -76,7 +76,7 @@ def under_test(situation: Situation) -> Interpreter | Unknown:
     path, kind = torch.interpreter.value, _kind(situation)
     if not _PATH.fullmatch(path) or "/../" in path or not series(torch.python.value):
         return Unknown(
-            "the path or the version of the interpreter makes no sense", "unparsable", torch.interpreter.source
+            "the path or the version of the interpreter is not valid", "unparsable", torch.interpreter.source
         )
     managed = value_or(torch.externally_managed, False)
     # The interpreter of an image serves that image alone, unless its distribution keeps pip away from it; a container

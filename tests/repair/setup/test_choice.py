@@ -71,7 +71,7 @@ def test_the_chosen_rocm_replaces_what_cannot_stand_beside_it() -> None:
     found = chosen("xtx-ubuntu2404-done", rocm="7.14")
     step = step_of(found, "rocm")
     assert (step.state, step.optional) == ("todo", False)
-    assert "ROCm 7.2.0 is installed, and ROCm 7.14 was chosen" in step.why
+    assert "ROCm 7.2.0 is installed, but ROCm 7.14 was chosen" in step.why
     # no list of packages is in this evidence, so no command takes the old ones away
     assert any("Uninstall ROCm 7.2.0 first" in note for note in step.notes)
     assert found.notes[0] == "Chosen: ROCm 7.14."

@@ -86,14 +86,14 @@ def _head(groups: Sequence[Sequence[Made]], names: Sequence[str]) -> Iterator[st
     if any(step.risk == "risky" and fate(one, step) == "run" for one, step in steps):
         yield "# Risky steps:  -e with_risky=true"
     if any(fate(one, step) == "restart" and step.state == "todo" for one, step in steps):
-        yield "# After the restart that is due already:  -e restarted=true"
+        yield "# After the restart that is already due:  -e restarted=true"
     persons = [step for one, step in steps if fate(one, step) == "person" and not step.optional]
     if persons:
         yield f"""# When you have done what is left to you:  -e '{{"done_by_hand": ["{persons[0].id}"]}}'"""
     if made.foreign:
         yield from comment(f"The evidence names the interpreter {plain(made.foreign)}, which is not started; yours:")
         yield "#   -e train_python=PATH"
-    yield "# --check cannot see what a repository brings that it did not register: those packages may fail there."
+    yield "# --check does not register repositories, so packages from new ones may fail there."
 
 
 def _play(name: str, plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
@@ -307,7 +307,7 @@ def _restart(title: str, step: Step) -> list[Task]:
         due = "due.stat.exists or not restarted | bool"
     asked = {
         "name": title,
-        "ansible.builtin.reboot": {"msg": "rocdoctor: what was installed takes effect at the next start"},
+        "ansible.builtin.reboot": {"msg": "rocdoctor: what was installed takes effect after a restart"},
         "become": True,
         "when": [due, "ansible_connection != 'local'"],
     }

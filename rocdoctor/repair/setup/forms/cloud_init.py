@@ -48,7 +48,9 @@ def render(plan: SetupPlan, made: PlanOrigin, enclosed: str) -> str:
         )
     body = "\n".join(_body(plan, made)) + "\n"
     if len(body.encode()) > _MOST_BYTES:
-        note = f"# More than the {_MOST_BYTES} bytes that some clouds take: pack it with gzip, which cloud-init reads."
+        note = (
+            f"# More than the {_MOST_BYTES} bytes that some clouds accept: pack it with gzip, which cloud-init reads."
+        )
         body = body.replace("#cloud-config\n", f"#cloud-config\n{note}\n", 1)
     return body
 
@@ -74,7 +76,7 @@ def _body(plan: SetupPlan, made: PlanOrigin) -> Iterator[str]:
     yield from _file(_EACH_START, "0755", _starter(made.root, [_EACH_START, *([_APT_WAITS] if apt else [])]))
     if apt:
         # apt's configure-index lists it; its value is in seconds.
-        told = "Other programs of the first start hold the lock of the packages: apt waits for them."
+        told = "Other programs hold the package lock during the first start: apt waits for them."
         yield from comment(told, indent="  ")
         yield from _file(_APT_WAITS, "0644", 'DPkg::Lock::Timeout "600";\n')
     if any(fate(plan, step) == "restart" for step in plan.steps):
@@ -105,13 +107,13 @@ def _starter(root: bool, files: Sequence[str]) -> str:
         run = f"runuser -l \"$user\" -c 'exec bash {_SCRIPT}'"
     lines = [
         "#!/bin/sh",
-        "# Runs the set-up of rocdoctor at each start of the machine until it is done.",
+        "# Runs rocdoctor's setup each time the machine starts, until it is done.",
         *who,
         f"{run}",
         "status=$?",
         "# 11: it joined groups, which a new session has.",
         f'[ "$status" -ne 11 ] || {{ {run}; status=$?; }}',
-        "# 10: a restart is due, and this goes on after it.",
+        "# 10: a restart is due, and this continues after it.",
         '[ "$status" -ne 10 ] || exit 0',
         f'[ "$status" -ne 0 ] || rm -f {" ".join(files)}',
         'exit "$status"',

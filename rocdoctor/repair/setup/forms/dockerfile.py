@@ -80,7 +80,7 @@ def _base(image: SetupPlan, made: PlanOrigin, gfx: Collection[str]) -> _Base:
             what = f"AMD's image with torch {torch} and ROCm {rocm}"
             return _Base(found.name, f"{what} ({_sources(found.sources)}).", True)
         for found in vendor_images(torch, key)[:1]:
-            other = f" AMD's image with torch {torch} and another ROCm, if you like it better: {found.name}"
+            other = f" AMD's image with torch {torch} and a different ROCm, if you prefer it: {found.name}"
     own = distribution_image(made.os_id, made.os_version)
     if own is None:
         named = made.os_words or key.strip() or "this distribution"

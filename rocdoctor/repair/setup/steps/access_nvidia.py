@@ -44,5 +44,5 @@ def steps(situation: Situation) -> Sequence[Step]:
     if not opened:
         return ()
     evidence = tuple(cite(node.access, f"{node.path}: {value_or(node.access, '')}") for node in opened)
-    why = f"This user opens {' and '.join(node.path for node in opened)}."
+    why = f"This user can open {' and '.join(node.path for node in opened)}."
     return (Step(_ID, _TITLE, "done", why, evidence, verify=Verify("nvidia-node-denied")),)

@@ -154,11 +154,11 @@ def _notes(situation: Situation) -> tuple[str, ...]:
         "messages.",
         "Firewalls between the nodes must allow the rendezvous port (torchrun: 29500 by default) and the ports that "
         "NCCL, RCCL and gloo choose for themselves. This usually means all traffic within the cluster's network.",
-        "If a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
+        "If a node has several interfaces, name the one that connects the nodes: NCCL_SOCKET_IFNAME and "
         "GLOO_SOCKET_IFNAME.",
     ]
     if situation.enclosed:
-        found.append("A container reaches other machines as its host does only with --network=host.")
+        found.append("A container needs --network=host to reach other machines in the same way as its host.")
     if any(nic.kind == "infiniband" for nic in situation.machine.network):
         found.append("InfiniBand ports become active only while a subnet manager runs in the fabric.")
     return tuple(found)

@@ -74,7 +74,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
         "now",
         Verify(_TWICE),
         undo,
-        notes=("The second command installs nothing but the triton that this torch asks for.",),
+        notes=("The second command installs only the triton that this torch requires.",),
         sources=("triton-dep",),
         table="install_torch",
         kind=install.weakest("install_torch", ("triton-dep",)),
@@ -98,7 +98,7 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
     evidence = evidence_of([verdict for verdict, _ in found])
     title = "Install the companion packages that belong to this torch"
     if not wrong or index is None:
-        notes = ("Build or install these packages again for the installed torch: each fits one release only.",)
+        notes = ("Rebuild or reinstall these packages for the installed torch: each works with only one release.",)
         return Step(
             "companions", title, "todo", messages, evidence, risk="manual", verify=Verify(_MISMATCH), notes=notes
         )
@@ -151,7 +151,9 @@ def _fine(situation: Situation, want: RequiredTorch) -> Step:
     question = torch.packages.source.question if isinstance(torch.packages, Known) else ""
     evidence = tuple(quote(question, one) for one in there or ["none of torchvision, triton and their like"])
     why = (
-        f"{', '.join(there)} fit the installed torch." if there else "No other installed package conflicts with torch."
+        f"{', '.join(there)} match the installed torch."
+        if there
+        else "No other installed package conflicts with torch."
     )
     return Step("companions", "Companion packages of torch", "done", why, evidence, notes=_others(situation, want))
 

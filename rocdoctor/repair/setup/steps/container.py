@@ -260,5 +260,5 @@ def _inside(situation: Situation) -> Step:
     names = [node.path for node in opened if node.path.startswith(("/dev/kfd", "/dev/nv"))]
     renders = len(opened) - len(names)
     shown = [*names, *([f"{renders} render node{'s' if renders > 1 else ''}"] if renders else [])]
-    why = f"This {kind} was given {' and '.join(shown)}, and this user opens them."
+    why = f"This {kind} was given {' and '.join(shown)}, and this user can open them."
     return Step(_RUN, "Start the container with the GPU", "done", why, tuple(evidence))

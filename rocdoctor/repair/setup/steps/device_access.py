@@ -65,7 +65,7 @@ def _open(situation: Situation) -> Step:
     if node_at(machine, KFD) in opened:
         evidence = tuple(cite(node.access, f"{node.path}: {value_or(node.access, '')}") for node in opened[:4])
         paths = f"/dev/kfd and {'the render nodes' if len(opened) > 2 else 'its render node'}"
-        return Step(_ID, _TITLE, "done", f"This user opens {paths}.", evidence, verify=_VERIFY)
+        return Step(_ID, _TITLE, "done", f"This user can open {paths}.", evidence, verify=_VERIFY)
     verdict = next(iter(situation.verdicts("device-node-denied")), None)
     reason = verdict.why if verdict is not None and verdict.why else "nobody tried to open /dev/kfd"
     node = node_at(machine, KFD)
@@ -174,8 +174,9 @@ def _rule(situation: Situation, denied: Finding) -> Step:
         actions_of(undo),
         notes=(
             meaning,
-            "To open them to some users only, the directory's administrator can give these a group with the number of "
-            "render here (getent group render), the same on all machines.",
+            "To open them only to some users, the directory's administrator can put these into a "
+            "group with the number that render has here (getent group render), the same on all "
+            "machines.",
         ),
         sources=sources_of(do),
         table="install_access",

@@ -101,7 +101,7 @@ def _driver(situation: Situation) -> Step:
     if None in driven and False not in driven:
         if (logged := taken_by_log(situation, gpus)) is not None:
             return Step(_ID, _TITLE, "done", *logged, verify=Verify("gpu-without-driver"))
-        why = "The evidence does not show which driver is bound to the GPU; lspci -k shows it."
+        why = "The evidence does not show which driver is bound to the GPU; lspci -k does."
         if lines := lines_in_log(situation, gpus):
             why = "The kernel log has lines of amdgpu about it, but not whether it is bound now; lspci -k shows that."
             return Step(_ID, _TITLE, "unknown", why, lines, verify=Verify("gpu-without-driver"))
@@ -118,7 +118,7 @@ def _driver(situation: Situation) -> Step:
 
 def _waits(found: Finding, step_id: str) -> Step:
     """What another step of the plan repairs."""
-    note = "It loads at the next start once that is repaired."
+    note = "It loads at the next start once that is fixed."
     return Step(
         _ID,
         _TITLE,

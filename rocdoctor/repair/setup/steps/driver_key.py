@@ -47,7 +47,7 @@ def _step(situation: Situation) -> Step | None:
     if all(has_node(gpu) or is_driven(gpu) for gpu in situation.amd_able):
         if not isinstance(version, Known):
             return None
-        why = "Secure Boot is on, and the packaged driver is loaded all the same: its key is enrolled."
+        why = "Secure Boot is on, and the packaged driver is loaded anyway: its key is enrolled."
         return Step(_ID, _TITLE, "done", why, (cite(secure, "Secure Boot is on"), cite(version)), verify=_VERIFY)
     route = situation.driver
     planned = isinstance(route, install.DriverRoute) and route.kind == "dkms"

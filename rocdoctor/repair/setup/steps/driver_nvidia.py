@@ -73,7 +73,7 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     if mismatch is not None:
         return Step(
             _ID,
-            "Load the NVIDIA module that fits the installed libraries",
+            "Load the NVIDIA module that matches the installed libraries",
             "todo",
             mismatch.message,
             mismatch.evidence,
@@ -201,7 +201,7 @@ def _guest_driver(gpus: Sequence[Gpu], message: str, evidence: tuple[Evidence, .
             *_without_cuda(shares),
             "Ask the hypervisor's or cloud's operator for the guest driver (GRID) of the host's vGPU release.",
             "It needs a licence too: put the client configuration token into /etc/nvidia/ClientConfigToken.",
-            "Its release decides which builds of torch run: the one in this plan runs with every driver of CUDA 12.",
+            "Its release decides which builds of torch run: the one in this plan runs with every CUDA 12 driver.",
             f"NVIDIA's page: {_VGPU_PAGE}",
         ),
     )
@@ -214,7 +214,7 @@ def _of_nixos(situation: Situation, message: str, evidence: tuple[Evidence, ...]
     sources = words(table["s"])
     return Step(
         _ID,
-        "Switch the NVIDIA driver on in configuration.nix",
+        "Enable the NVIDIA driver in configuration.nix",
         "todo",
         f"{message} {table['why']}",
         evidence,

@@ -60,7 +60,7 @@ def _down(situation: Situation) -> Step | None:
         Verify("fabric-manager-down"),
         (Action(words=("systemctl", "disable", "--now", _UNIT), root=True),),
         notes=(
-            f"The package has to be of exactly the driver's version{f' ({version})' if version else ''}; {which}.",
+            f"The package must have exactly the driver's version{f' ({version})' if version else ''}; {which}.",
             *((sentence(fix.text),) if fix is not None else ()),
         ),
         needs=(_DRIVER,),

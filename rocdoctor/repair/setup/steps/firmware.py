@@ -59,8 +59,8 @@ def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> 
     lines = [sentence(package.text)]
     if package.section:
         lines.append(
-            f"It is in the section {package.section} of the archive: add that word to the lines of the "
-            "package sources first, where it is missing."
+            f"It is in the section {package.section} of the archive: if that word is missing, "
+            "first add it to the lines of the package sources."
         )
     removal = packages_action(found.manager, "remove", package.package)
     undo = (removal, *actions_of(disk)) if package.section else ()

@@ -48,7 +48,7 @@ def _iommu(situation: Situation) -> Step | None:
     do, undo = change
     actions = actions_of(do)
     later = situation.boots_with("iommu=pt")
-    notes = ("On processors of Intel the IOMMU itself must be on too: intel_iommu=on.",) if _intel(situation) else ()
+    notes = ("On Intel processors the IOMMU itself must be on too: intel_iommu=on.",) if _intel(situation) else ()
     step = Step(
         "iommu",
         title,

@@ -251,7 +251,7 @@ def _packages(situation: Situation) -> Iterator[Step]:
                 "now",
                 Verify("rocm-mixed-installs"),
                 notes=(
-                    "What is removed with them is listed before anything is done: read it.",
+                    "Before anything is removed, everything that goes with them is listed: read it.",
                     "They cannot be restored: no release has them any more.",
                 ),
             )
@@ -320,7 +320,7 @@ def _sources(situation: Situation) -> Iterator[Step]:
         "package-sources",
         "Switch off package lists of another release",
         "todo",
-        f"This is {situation.os_words}, whose packages of AMD are those for {suite}; listed are also: {named}.",
+        f"This is {situation.os_words}, whose AMD packages are those for {suite}, but these are listed too: {named}.",
         tuple(cite(one.suite) for one in wrong if isinstance(one.suite, Known)),
         tuple(dict.fromkeys(actions)),
         paths,

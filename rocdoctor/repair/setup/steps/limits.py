@@ -57,7 +57,7 @@ def _memlock(situation: Situation) -> Step | None:
         "new-login",
         Verify(check),
         (Action(words=("rm", "-f", limits.file or ""), root=True),),
-        notes=("A service that starts jobs (Slurm) takes its own limit: LimitMEMLOCK=infinity in its unit.",),
+        notes=("A service that starts jobs (Slurm) has its own limit: LimitMEMLOCK=infinity in its unit file.",),
         sources=limits.sources,
         table=limits.table,
         kind=limits.kind,
@@ -77,7 +77,7 @@ def _memlock(situation: Situation) -> Step | None:
 
 
 def _nofile(situation: Situation) -> Step | None:
-    check, title = "nofile-low", "Enough open files"
+    check, title = "nofile-low", "A high enough limit on open files"
     found, fact = situation.finding(check), situation.machine.user.nofile
     if found is None:
         if not situation.passed(check) or not isinstance(fact, Known):
@@ -113,7 +113,7 @@ def _shm(situation: Situation) -> Step | None:
         "safe",
         "now",
         Verify(check),
-        notes=("It holds until the next start.", _FSTAB),
+        notes=("It lasts until the next restart.", _FSTAB),
         optional=found.severity == "info",
     )
 

@@ -37,7 +37,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     return (
         Step(
             "torch-nixpkgs",
-            f"Take torch of nixpkgs ({package})",
+            f"Use torch from nixpkgs ({package})",
             "todo",
             f"{sentence(told.why)} {table['why']}",
             told.evidence,
@@ -46,10 +46,10 @@ def steps(situation: Situation) -> Sequence[Step]:
             "safe",
             "now",
             Verify(
-                command=_SEE, shows="a version, and True where a GPU serves" if want.backend != "cpu" else "a version"
+                command=_SEE, shows="a version, and True if a GPU is usable" if want.backend != "cpu" else "a version"
             ),
             notes=(
-                "It opens a shell whose python3 has torch; type the check and the training there.",
+                "It opens a shell whose python3 has torch; run the check and the training there.",
                 *notes,
             ),
             sources=sources,

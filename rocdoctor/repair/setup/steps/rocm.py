@@ -105,7 +105,9 @@ def _packages(situation: Situation) -> Sequence[Step]:
         why = "The evidence does not show whether ROCm is installed; ls -d /opt/rocm* shows it."
         return (Step(_ID, "ROCm packages", "unknown", why, verify=_VERIFY, optional=optional),)
     if not situation.gfx:
-        why = "The target of this GPU is not known yet: the driver reports it, and it decides which packages fit."
+        why = (
+            "The target of this GPU is not known yet: the driver reports it, and it decides which packages are needed."
+        )
         return (Step(_ID, "ROCm packages", "waiting", why, verify=_VERIFY, needs=("driver",), optional=optional),)
     return (_install(situation, "", (), optional),)
 
@@ -122,7 +124,7 @@ def _installed(situation: Situation, installed: Sequence[RocmInstall], optional:
     if (chosen := numbers(situation.choice.rocm)) and all(
         numbers(value_or(one.version, ""))[: len(chosen)] != chosen for one in installed
     ):
-        why = f"ROCm {version or 'of an unknown release'} is installed, and ROCm {situation.choice.rocm} was chosen."
+        why = f"ROCm {version or 'of an unknown release'} is installed, but ROCm {situation.choice.rocm} was chosen."
         return _install(situation, why, evidence, optional)
     support = _said_of(situation, version)
     why = f"ROCm {version or 'of an unknown release'} is installed in {newest.root}" + (f", for {gfx}." if gfx else ".")

@@ -110,7 +110,7 @@ def _by_hand(told: Judgement) -> Step:
 
 def _capability(want: RequiredTorch, told: Judgement) -> Step:
     """Which wheel fits is decided by the compute capability, and the driver tells that once it runs."""
-    why = f"{told.why} Its compute capability decides which wheel fits"
+    why = f"{told.why} Its compute capability decides which wheel is needed"
     asks = "nvidia-smi --query-gpu=compute_cap --format=csv"
     if any(is_driven(gpu) for gpu in want.gpus):
         return Step(

@@ -157,7 +157,7 @@ def _variable(
     pattern = line.replace(".", r"\.")
     undo = Action(words=("sed", "-i", f"/^{pattern}$/d", file))
     when = "Activate the environment again" if into.kind == "venv" else "Open a new shell"
-    alone = f"A command that is started without it (cron, srun, {into.path} FILE) needs env {setting} in front."
+    alone = f"A command that is started without it (cron, srun, {into.path} FILE) needs env {setting} before it."
     return Step(
         step_id,
         title,

@@ -25,7 +25,8 @@ _ID, _TITLE = "driver-windows", "Windows GPU driver"
 _AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
 _NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
-    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the Windows GPU "
+    "Do not install a kernel driver inside WSL (neither amdgpu-dkms nor nvidia-driver): the "
+    "kernel reaches the Windows GPU "
     "through /dev/dxg, and /dev/kfd does not exist.",
     "rocm-smi does not work under WSL, and amd-smi only if it was built for WSL; rocminfo, nvidia-smi and torch work.",
 )
@@ -101,7 +102,7 @@ def _step(situation: Situation) -> Step:
         notes=(
             f"NVIDIA's page: {_NVIDIA_PAGE}"
             if situation.gpus("nvidia")
-            else f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
+            else f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases work together: {_AMD_LIST}",
         ),
     )
 

@@ -79,7 +79,7 @@ def test_amds_image_is_the_base_where_it_has_the_torch_that_the_plan_chose() -> 
     unlisted = _torch("torch[device-gfx1031]==2.14.0+rocm10.1.0")
     assert _instructions(render(unlisted, _NONE, made, "amd", ("gfx1031",)))[0] == "FROM docker.io/library/ubuntu:24.04"
     text = render(_torch("torch==2.14.0", "--index-url", "https://x/rocm7.2"), _NONE, made, "amd", ("gfx942",))
-    assert "if you like it better: docker.io/rocm/pytorch:rocm10.1.0_ubuntu24.04" in text.replace("\n# ", " ")
+    assert "if you prefer it: docker.io/rocm/pytorch:rocm10.1.0_ubuntu24.04" in text.replace("\n# ", " ")
     other = _instructions(text)
     assert other[0] == "FROM docker.io/library/ubuntu:24.04"
     assert any("pip install" in one for one in other)

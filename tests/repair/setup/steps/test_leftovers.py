@@ -160,7 +160,10 @@ def test_lists_of_another_release_are_switched_off_and_back() -> None:
     assert case.box is not None and case.state is not None
     person = Person(case.box, replace(case.state, texts={path: text}))
     found = step_of(plan_in(case.name, texts={path: text}), "package-sources")
-    assert found.changes == (path,) and "listed are also: https://repo.radeon.com/rocm/apt/5.7 jammy." in found.why
+    assert (
+        found.changes == (path,)
+        and "but these are listed too: https://repo.radeon.com/rocm/apt/5.7 jammy." in found.why
+    )
     assert [one.source for one in found.evidence] == [f"read {path}"]
     person.do(found)
     off = person.state.texts[path]
