@@ -107,13 +107,13 @@ def test_plans_by_machine() -> None:
 def test_more_ranks_than_gpus_move_to_gloo_and_say_so() -> None:
     (setting,) = plan(ROCM, GPUS[:2], 4, "auto", "auto")
     assert (setting.world, setting.backend, setting.device) == (4, "gloo", "cuda")
-    assert "RCCL takes one rank per GPU" in setting.notes[0]
+    assert "RCCL allows only one rank per GPU" in setting.notes[0]
 
 
 @pytest.mark.parametrize(
     ("hello", "gpus", "world", "device", "words"),
     [
-        (ROCM, GPUS[:2], 4, "auto", "needs a GPU for each rank: 4 asked for, torch sees 2"),
+        (ROCM, GPUS[:2], 4, "auto", "needs a GPU for each rank: 4 requested, but torch sees 2"),
         (ROCM, [], None, "auto", "torch sees none"),
         ({"gloo": True}, [], None, "auto", "built without NCCL"),
         (ROCM, GPUS, None, "cpu", "cannot be used with --device cpu"),

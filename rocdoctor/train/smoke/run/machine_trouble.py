@@ -40,9 +40,8 @@ def killed_for_memory(before: int, signals: Collection[int | None], root: Path =
     if signal.SIGKILL not in signals or oom_kills(root) <= before:
         return ""
     return (
-        "during the test the kernel ended a process because memory ran out (sudo dmesg names it): the machine, or "
-        "the control "
-        "group of this shell or container, has too little"
+        "during the test the kernel killed a process because memory ran out (sudo dmesg names "
+        "it): the machine, or the cgroup of this shell or container, has too little"
     )
 
 
@@ -88,12 +87,12 @@ def limit_reached(before: RefusedForks, words: Collection[str], root: Path = Pat
     starved, now = any(part in said for part in _NO_THREAD), refused_forks(root)
     if now.own > before.own or (starved and now.above > before.above):
         return (
-            "the limit of processes and threads of this control group was reached during the test (pids.max): raise it "
-            "(docker run --pids-limit, TasksMax= of systemd)"
+            "this cgroup reached its limit of processes and threads during the test (pids.max): "
+            "raise it (docker run --pids-limit, systemd's TasksMax=)"
         )
     limit = process_limit()
     if limit is not None and (starved or threads_of_user() >= limit):
-        return f"no thread could be started any more; ulimit -u allows this user {limit} of them: raise it"
+        return f"no more threads could be started; ulimit -u allows this user {limit} of them: raise it"
     if _NO_FILE in said and f"{_NO_FILE} in system" not in said:
         return f"no more files could be opened; ulimit -n allows a process {file_limit()} of them: raise it"
     return ""
@@ -117,7 +116,7 @@ def full_folder(folder: Path) -> str:
         if seen.f_blocks and seen.f_bavail * seen.f_frsize < _ROOM_BYTES:
             return f"no space is left on the device that holds {folder.parent}, where the ranks write: free some"
         if seen.f_files and not seen.f_favail:
-            return f"no file can be made any more in {folder.parent}, where the ranks write (inodes): delete some"
+            return f"no more files can be created in {folder.parent}, where the ranks write (inodes): delete some"
     return ""
 
 
@@ -132,8 +131,10 @@ def wrong_interface(variables: Mapping[str, str]) -> str:
     if value and value != "lo":
         return _named(value, many)
     if loopback is None:
-        return "this machine has no loopback interface, at which the ranks meet"
-    return "" if loopback.up else "the loopback interface is down, at which the ranks meet: sudo ip link set lo up"
+        return "this machine has no loopback interface, over which the ranks connect"
+    return (
+        "" if loopback.up else "the loopback interface, over which the ranks connect, is down: sudo ip link set lo up"
+    )
 
 
 def _named(value: str, many: Collection[NodeInterface]) -> str:
@@ -141,10 +142,10 @@ def _named(value: str, many: Collection[NodeInterface]) -> str:
     found = [one for one in many if one.name in names]
     if not found:
         there = ", ".join(one.name for one in many if one.addresses) or "none with an address"
-        return f"{GLOO} is {value}, and this machine has no such interface (it has {there}): unset it, or name one"
+        return f"{GLOO} is {value}, but this machine has no such interface (it has {there}): unset it, or name one"
     if not any(one.up and one.addresses for one in found):
         how = "is down" if not any(one.up for one in found) else "has no address"
-        return f"{GLOO} is {value}, and this interface {how}: unset it, or name another"
+        return f"{GLOO} is {value}, but this interface {how}: unset it, or name another"
     return ""
 
 
@@ -152,7 +153,7 @@ def address_space(words: str, limit_bytes: int | None) -> str:
     """What is added to the words of a process that ended at its limit of address space (``ulimit -v``)."""
     if limit_bytes is None or not any(part in words.lower() for part in _OUT_OF_ADDRESSES):
         return ""
-    return f"ulimit -v allows {limit_bytes >> 20} MiB of address space and torch needs more: ulimit -v unlimited"
+    return f"ulimit -v allows {limit_bytes >> 20} MiB of address space, but torch needs more: ulimit -v unlimited"
 
 
 def process_limit() -> int | None:

@@ -47,7 +47,11 @@ def plan(
     if backend != "gloo" and hello.get("nccl") and (world or count) <= count and (count > 1 or world == 1):
         ranks = world or min(count, _MAX_DEFAULT_WORLD)
         untested = () if ranks > 1 else ("links between GPUs",)
-        notes = () if world or ranks == count else (f"{count - ranks} of {count} GPUs are left out: ask with --world",)
+        notes = (
+            ()
+            if world or ranks == count
+            else (f"{count - ranks} of {count} GPUs are left out: request more with --world",)
+        )
         whole, chosen = gpu_notes.partitions(gpus), gpu_notes.one_of_each(gpus, ranks)
         if whole:
             notes = (f"torch's {count} GPUs are partitions of {whole}", *notes)
@@ -64,10 +68,10 @@ def _need_nccl(hello: dict[str, Any], count: int, world: int | None, library: st
         raise PlanError(f"this torch was built without {library} (the nccl backend); use --backend gloo")
     if (world or 1) > count:
         raise PlanError(
-            f"--backend nccl needs a GPU for each rank: {world or 1} asked for, torch sees {count}; "
+            f"--backend nccl needs a GPU for each rank: {world or 1} requested, but torch sees {count}; "
             f"use --world {count} or --backend gloo"
             if count
-            else "--backend nccl needs a GPU and torch sees none; use --backend gloo"
+            else "--backend nccl needs a GPU, but torch sees none; use --backend gloo"
         )
 
 
@@ -83,6 +87,8 @@ def _sharing(
         notes: tuple[str, ...] = ()
         if backend == "auto" and ranks > count:
             owners = "one GPU" if count == 1 else f"{count} GPUs"
-            notes = (f"{ranks} ranks share {owners}, so they talk over gloo: {library} takes one rank per GPU",)
+            notes = (
+                f"{ranks} ranks share {owners}, so they communicate over gloo: {library} allows only one rank per GPU",
+            )
         found.append(RunSetting(ranks, "gloo", "cuda", limit, (library, "links between GPUs"), notes))
     return found

@@ -95,8 +95,9 @@ _NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures"
 
 
 _OPENED = (
-    "something that Python runs at its start (a .pth file, sitecustomize, a package that loads itself into torch) has "
-    "opened the GPU: the ranks are forked and could not use it. Disable it, or test without GPUs: --device cpu"
+    "something that Python runs when it starts (a .pth file, sitecustomize, a package that loads "
+    "itself into torch) has opened the GPU. The ranks are forked, so they could not use it. "
+    "Disable it, or test without GPUs: --device cpu"
 )
 
 

@@ -161,7 +161,7 @@ def _by_protocol(mode: Mode, found: ModeResult) -> bool:
 
 def _launched(mode: Mode, pool: Ranks, setting: RunSetting, tell: Callable[[int, str], None]) -> ModeResult:
     if not isinstance(pool, Pool):
-        words = "its launcher starts all ranks on one machine; run it on each node by itself"
+        words = "its launcher starts all ranks on one machine; run it on each node separately"
         ranks = tuple(RankResult(rank, "not-applicable") for rank in range(setting.world))
         return ModeResult(mode.name, "not-applicable", 0.0, words, ranks=ranks)
     limit_s = setting.limit_s * mode.slow

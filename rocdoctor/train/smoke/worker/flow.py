@@ -16,8 +16,9 @@ from .context import Context
 from .tolerance import EXACT, PLAIN, Proof, usual
 
 FLOWN = Proof(
-    "two steps of SGD: parameters, what passes from layer to layer and from rank to rank, forward and backward, "
-    "the loss, gradients and parameters after the step",
+    "two steps of SGD. Compared in each: the parameters before it, what passes between layers "
+    "and between ranks (forward and backward), the loss, the gradients, and the parameters after "
+    "it",
     PLAIN,
     (EXACT, *usual("before", "local", "value", "loss", "grad", "param")),
 )

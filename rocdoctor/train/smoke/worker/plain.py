@@ -19,9 +19,9 @@ _BETA1, _BETA2, _EPSILON, _DECAY = 0.9, 0.999, 1e-8, 0.01
 LONGEST = Tolerance(
     1.01,
     "the longest step of AdamW",
-    "the mean of the gradients is at most so many times the root of their mean square (Cauchy, betas 0.9 and 0.999, "
+    "the mean of the gradients is at most 1.01 times the root of their mean square (Cauchy, betas 0.9 and 0.999, "
     "four steps). An error in the gradients changes a step, and if a gradient is nearly 0, even its "
-    "direction: a value may be off by as much, by two longest steps at most, and no rank is accused of it",
+    "direction. So a value may be off by up to two longest steps, and no rank is accused for that",
     unit="times the learning rate",
 )
 

@@ -29,18 +29,19 @@ _STEPPED = SHORT.times(
     _STEP_SHARE,
     "parameters after a step",
     "a step is 0.1 times the gradient. The largest gradient is 1/87 of the largest parameter or less (1 to 8 ranks), "
-    "and 1/20 of 1 or less, which is the largest parameter of a rank that holds parts of norms alone",
+    "and 1/20 or less for a rank that holds only parts of norms, whose largest parameter is 1",
 )
 SHARDED = Proof(
-    f"{TRAINED.computed}. Of its parameters and gradients: its own shard, the parameters that it gathered for forward "
+    f"{TRAINED.computed}. Of parameters and gradients, this covers its own shard, the parameters "
+    "that it gathered for forward "
     "and backward, and its shard of the mean gradient",
     PLAIN,
     (EXACT, *usual("before", "value", "local", "loss", "grad", "param")),
 )
 SHARDED_SHORT = Proof(
     SHARDED.computed,
-    "one process that computes each rank's rows in bf16 on the same device and adds up in fp32; it must itself come "
-    "near published formulas in double precision",
+    "one process that computes each rank's rows in bf16 on the same device and adds up in fp32; it must itself be "
+    "close to published formulas in double precision",
     (EXACT, SHORT, NEAR, _STEPPED),
 )
 

@@ -49,7 +49,7 @@ class Proof:
 
 # Measured with torch 2.13.0, gloo, 2 and 4 ranks, model of 58,560 parameters; what was seen is the largest of all modes
 # that train in fp32 (2026-11-24).
-_FLIPPED = "one flipped bit (bit 20) of one gradient shows 1.7e-4"
+_FLIPPED = "one flipped bit (bit 20) of one gradient makes a difference of 1.7e-4"
 EXACT = Tolerance(
     0.0,
     "numbers that are only copied, and whole numbers",

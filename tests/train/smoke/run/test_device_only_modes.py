@@ -28,7 +28,7 @@ def _run(folder: Path, **told: Any) -> SmokeRun:
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("captured-collectives", "needs GPUs: a graph holds work of a GPU"),
+        ("captured-collectives", "needs GPUs: a graph records GPU work"),
         ("symmetric-memory", "needs GPUs: it is memory of a GPU that other GPUs map"),
         ("async-tensor-parallel", "needs GPUs: it is memory of a GPU that other GPUs map"),
     ],

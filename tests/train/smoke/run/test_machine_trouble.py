@@ -104,14 +104,14 @@ def test_a_missing_interface_is_told_by_its_name() -> None:
     with Pool(sys.executable, {**os.environ, "GLOO_SOCKET_IFNAME": "eth9"}) as pool:
         found = judge(pool.start(2, "gloo", "cpu", 10.0, 20.0))
     assert (found.state, found.named, found.layer) == ("crashed", (), "configuration"), found.message
-    assert "GLOO_SOCKET_IFNAME is eth9, and this machine has no such interface" in found.message
+    assert "GLOO_SOCKET_IFNAME is eth9, but this machine has no such interface" in found.message
 
 
 def test_loopback_that_is_down_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     down = NodeInterface("lo", False, False, 65536, None, ())
     other = NodeInterface("eth0", True, True, 1500, None, ("10.0.0.1",))
     monkeypatch.setattr(machine_trouble, "interfaces", lambda: (down, other))
-    assert "loopback interface is down" in machine_trouble.wrong_interface({})
+    assert "over which the ranks connect, is down" in machine_trouble.wrong_interface({})
     assert machine_trouble.wrong_interface({"GLOO_SOCKET_IFNAME": "eth0"}) == ""
     monkeypatch.setattr(machine_trouble, "interfaces", lambda: (other,))
     assert "has no loopback interface" in machine_trouble.wrong_interface({})

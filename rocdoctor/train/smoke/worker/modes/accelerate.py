@@ -93,7 +93,7 @@ def _environment(device: str) -> dict[str, str]:
 
 
 def _needs(_: int, backend: str, device: str) -> str:
-    return "accelerate gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
+    return "accelerate gives each rank its own GPU" if device != "cpu" and backend != "nccl" else ""
 
 
 MODES = (

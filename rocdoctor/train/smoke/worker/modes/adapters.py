@@ -115,13 +115,14 @@ def train(context: Context, quantised: bool) -> None:
 
 
 _ADAPTERS = SHARDED.but(
-    computed=f"{SHARDED.computed}; only low-rank adapters at queries and values learn, and the base stays to the bit"
+    computed=f"{SHARDED.computed}; only low-rank adapters at queries and values learn, and the base stays "
+    "identical to the bit"
 )
 MODES = (
     Mode("lora", "FSDP2 with a frozen base and low-rank adapters (LoRA)", partial(train, quantised=False), _ADAPTERS),
     Mode(
         "qlora",
-        "the same over a base of 8-bit numbers (as QLoRA)",
+        "the same over a base of 8-bit numbers (as in QLoRA)",
         partial(train, quantised=True),
         _ADAPTERS,
         full=True,

@@ -16,7 +16,7 @@ _REPLAYS, _WARM = 3, 3
 def needs(context: Context) -> None:
     """End the mode as not applicable where no collective can be captured."""
     cuda = context.torch.cuda
-    context.need(context.device.type == "cuda", "needs GPUs: a graph holds work of a GPU, and on the CPU there is none")
+    context.need(context.device.type == "cuda", "needs GPUs: a graph records GPU work, of which the CPU has none")
     context.need(context.backend == "nccl", "needs a GPU for each rank: gloo works on the host, outside a graph")
     context.need(hasattr(cuda, "CUDAGraph") and hasattr(cuda, "graph"), "needs torch 1.10 or later: torch.cuda.graph")
 

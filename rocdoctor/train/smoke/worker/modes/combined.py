@@ -221,8 +221,9 @@ def _grid(context: Context, tp: int, pp: int, cp: int = 1) -> None:
 
 
 _LONG = Proof(
-    "training steps with the sequence, the rows and the parameters on different ranks: what is exchanged for "
-    "attention, forward and backward, the output of each block for a rank's part, the loss, its shards of gradients "
+    "training steps with the sequence, the rows and the parameters on different ranks. Compared: "
+    "what is exchanged for attention (forward and backward), the output of each block for a "
+    "rank's part, the loss, its shards of gradients "
     "and of parameters",
     PLAIN,
     (EXACT, *usual("before", "local", "value", "loss", "grad", "param")),

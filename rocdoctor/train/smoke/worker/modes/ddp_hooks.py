@@ -22,14 +22,16 @@ _SHORT = "bf16 autocast rounds at other places for other shapes of a batch; "
 _AUTOCAST = {
     "loss": Tolerance(1e-3, "the loss", _SHORT + "3.3e-5 was seen"),
     "grad": Tolerance(
-        3e-2, "gradients, where processors differ", _SHORT + "6.9e-3 was seen, and a lost share of 8 shows 0.1"
+        3e-2,
+        "gradients, where processors differ",
+        _SHORT + "6.9e-3 was seen, and losing one share of 8 makes a difference of 0.1",
     ),
     "before": Tolerance(1e-4, "parameters after a step, where processors differ", _SHORT + "4e-6 was seen"),
     "same": Tolerance(
         1e-4,
         "gradients and the loss, where all ranks, and each of them twice, compute the same shares to the bit",
-        "the same shapes round in the same places; only the order in which fp32 adds the shares differs. A lost share "
-        "of one of 1,000 ranks shows 1e-3",
+        "the same shapes round in the same places; only the order in which fp32 adds the shares "
+        "differs. Losing the share of one of 1,000 ranks makes a difference of 1e-3",
     ),
 }
 _LOST = "one rounding before the sum and one at each addition; "
@@ -354,7 +356,7 @@ _AVERAGED = Proof(
 _SAME_AUTOCAST = Proof(
     TRAINED.computed + "; the logits must be bf16",
     "the shares of all ranks, each computed alone under the same autocast on the same device, and added up in fp32; "
-    "a share must itself come near published formulas in double precision",
+    "a share must itself be close to published formulas in double precision",
     (EXACT, *_AUTOCAST.values(), SHORT, NEAR, *usual("param")),
 )
 _SCALED = Proof(

@@ -16,8 +16,8 @@ from ..tolerance import EXACT, PLAIN, Proof, Tolerance, usual
 ORDER = 220
 _INHERITED = Tolerance(
     2e-3,
-    "gradients of the second step, of which AdamW's new parameters are a result",
-    "what rounding decided in the first step cannot be set right in what DeepSpeed holds: 1.3e-3 in a model of it "
+    "gradients of the second step, from which AdamW computes the new parameters",
+    "what rounding decided in the first step cannot be corrected in DeepSpeed's copies: 1.3e-3 in a model of it "
     "(AdamW in fp64, each gradient off by up to 8e-5 of the largest, as on GPUs)",
     unit="of the largest gradient",
 )
@@ -208,7 +208,7 @@ def _environment(device: str) -> dict[str, str]:
 
 
 def _needs(_: int, backend: str, device: str) -> str:
-    return "deepspeed gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
+    return "deepspeed gives each rank its own GPU" if device != "cpu" and backend != "nccl" else ""
 
 
 def _segments(plan: LaunchPlan) -> tuple[str, ...]:

@@ -377,7 +377,7 @@ def _partners(used: list[int], own: int) -> list[int]:
 _ARITHMETIC = Proof(
     "each operation that training uses, forward and backward, by one device alone: in float32, bfloat16, float16 "
     "and float64, and with two threads on a CPU",
-    "the same operation from published formulas in double precision on the CPU; answers worked out by hand; "
+    "the same operation, from published formulas in double precision on the CPU; answers worked out by hand; "
     "Python's own sums, sorts, choices and bits of whole numbers, and its own rounding to 16 bits",
     (EXACT, *_LIMITS.values(), *_OF_GRADIENTS.values(), _SHORT),
 )

@@ -100,8 +100,8 @@ def _environment(_: str) -> dict[str, str]:
 _RESUMED = TRAINED.but(
     ddp.MOMENTS,
     plain.LONGEST,
-    computed="two steps of AdamW, the loss of a rank, and two steps from the checkpoint: parameters, moments, loss, "
-    "gradients",
+    computed="two steps of AdamW, the loss of a rank, and two steps from the checkpoint. Compared: "
+    "parameters, moments, loss, gradients",
 )
 MODES = (
     Mode(

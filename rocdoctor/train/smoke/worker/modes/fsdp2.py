@@ -32,13 +32,13 @@ def library(context: Context) -> Any:
 def trains(context: Context) -> Any:
     """``library`` where it can also train on this device."""
     found = library(context)
-    words = "FSDP2 of this torch makes streams of CUDA on the CPU too: needs a later release, or a GPU"
+    words = "FSDP2 in this torch creates CUDA streams even on the CPU: needs a later release, or a GPU"
     context.need(context.device.type != "cpu" or _knows_other_devices(), words)
     streams = getattr(getattr(context.torch, "cpu", None), "Stream", None)
-    words = "FSDP2 of this torch asks streams of the CPU for events that they lack: needs torch 2.10 or later, or a GPU"
+    words = "FSDP2 in this torch needs events that CPU streams do not have: needs torch 2.10 or later, or a GPU"
     context.need(context.device.type != "cpu" or hasattr(streams, "record_event"), words)
     words = (
-        "gloo of this torch gives a sum where FSDP2 asks reduce-scatter for a mean: its gradients are "
+        "gloo in this torch returns a sum where FSDP2 asks reduce-scatter for a mean: its gradients are "
         f"{context.world} times too large. Train with FSDP2 on GPUs, or with torch 2.10 or later"
     )
     context.need(context.device.type != "cpu" or _means_are_means(context), words)

@@ -77,7 +77,7 @@ def _command(plan: LaunchPlan) -> list[str]:
 
 
 def _needs(_: int, backend: str, device: str) -> str:
-    return "horovod gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
+    return "horovod gives each rank its own GPU" if device != "cpu" and backend != "nccl" else ""
 
 
 _AVERAGED = Proof(

@@ -22,16 +22,16 @@ _STEPS, _LAYERS = 4, 2
 _FROZEN = "blocks.0.up.weight"
 _CLEAR = Tolerance(
     1e-2,
-    "gradients: above this in each step so far, the value's new parameter is compared",
-    "AdamW moves a value by its rate whatever the size of its gradient: where that is next to nothing, "
+    "how large the gradients of a value must have been in every step so far for its new parameter to be compared",
+    "AdamW moves a value by its rate, however small its gradient is: if that is close to 0, "
     "rounding decides the direction",
     unit="of the largest gradient",
 )
 _OF_A_STEP = Tolerance(
     2e-2,
     "parameters after a step",
-    "1.7e-3 at most was seen (torch 2.13.0, gloo, 2, 3 and 4 ranks, three runs each); an update that is left out, or "
-    "its decay, shows 0.1 or more",
+    "1.7e-3 at most was seen (torch 2.13.0, gloo, 2, 3 and 4 ranks, three runs each); leaving "
+    "out an update or its decay makes a difference of 0.1 or more",
     unit="of the learning rate",
     scaled=True,
 )
@@ -262,7 +262,8 @@ def sharded(context: Context) -> None:
 
 
 _LONGER = Proof(
-    "four steps of AdamW with changing rates and decays, clipping, buffers, tied, frozen and unused weights: loss, "
+    "four steps of AdamW with changing learning rates and decays, clipping, buffers, and tied, "
+    "frozen and unused weights. Compared: loss, "
     "gradients, their norm, clipped gradients, both moments, parameters",
     PLAIN,
     (*usual("loss", "grad"), ddp.MOMENTS, _CLEAR, _OF_A_STEP, plain.LONGEST),
@@ -274,5 +275,10 @@ MODES = (
         data_parallel,
         _LONGER,
     ),
-    Mode("fsdp2-longer", "FSDP2: four steps of AdamW, rates that change, clipping over all shards", sharded, _LONGER),
+    Mode(
+        "fsdp2-longer",
+        "FSDP2: four steps of AdamW, changing learning rates, clipping over all shards",
+        sharded,
+        _LONGER,
+    ),
 )

@@ -176,7 +176,7 @@ def _environment(_: str) -> dict[str, str]:
 
 
 def _needs(_: int, backend: str, device: str) -> str:
-    return "Megatron-core gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
+    return "Megatron-core gives each rank its own GPU" if device != "cpu" and backend != "nccl" else ""
 
 
 def _needs_gpu(world: int, backend: str, device: str) -> str:

@@ -31,7 +31,7 @@ _LIMIT = Tolerance(
 _CLIPPED = Tolerance(
     1e-5,
     "clipped gradients and their norm",
-    "a norm over 1,061 elements in whatever order, a quotient and a product; 1.4e-7 was seen. The smallest tensor, "
+    "a norm over 1,061 elements in any order, a quotient and a product; 1.4e-7 was seen. The smallest tensor, "
     "left out of the norm, changes it by 5.7e-4",
 )
 _SCALED = Tolerance(

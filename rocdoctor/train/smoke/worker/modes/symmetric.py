@@ -182,7 +182,7 @@ _FUSED = Proof(
 MODES = (
     Mode(
         "symmetric-memory",
-        "memory of GPUs that others read and write (symmetric memory), and sums by one kernel",
+        "GPU memory that other GPUs read and write (symmetric memory), and sums by one kernel",
         memory,
         _READ,
         full=True,
