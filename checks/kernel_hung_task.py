@@ -3,7 +3,7 @@
 Why
   The kernel reports tasks that wait uninterruptibly for more than two minutes. If a GPU driver is in trouble at the
   same time, the GPU or its firmware does not answer, and even SIGKILL does not end the process. Slow network file
-  systems give the same line, which then has nothing to do with GPUs.
+  systems cause the same line, which then has nothing to do with GPUs.
 
 Fix
   Read the call trace below the line: the functions name the driver. A GPU that hangs needs a reset or a reboot.

@@ -30,7 +30,7 @@ def refusal(work: Work, name: str, frameworks: Sequence[Framework]) -> str | Non
         if value > 1:
             return f"{name} sets no {key} parallelism, and the configuration has {value} ranks of it"
     if sizes.dp != work.gpus:
-        return f"{name} uses every GPU for data parallelism: {work.gpus}, not {sizes.dp}"
+        return f"{name} uses all {work.gpus} GPUs for data parallelism, not {sizes.dp}"
     if work.recompute in _RECOMPUTE:
         return f"{_RECOMPUTE[work.recompute]}; {name} has only whole layers"
     if work.recompute == "full" and work.recompute_layers is not None and work.recompute_layers < work.model.layers:
@@ -40,7 +40,7 @@ def refusal(work: Work, name: str, frameworks: Sequence[Framework]) -> str | Non
     if work.step_in_backward:
         return f"{name} steps after the backward pass, not in it; nearest: a script of your own with torchrun"
     if work.precision.startswith("fp8"):
-        return f"{name} gives no 8-bit recipe whose memory was estimated; nearest: bf16"
+        return f"{name} has no 8-bit recipe whose memory was estimated; nearest: bf16"
     if not work.transformers:
         return (
             f"{name} is for models of the transformers library, whose norms and loss need more memory than was "

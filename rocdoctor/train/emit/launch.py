@@ -69,7 +69,7 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "precision", _PRECISION[work.precision]
     if work.recompute == "full" and work.recompute_layers != 0:
         layers = f"{work.recompute_layers} of the {work.model.layers}" if work.recompute_layers else "all"
-        yield "recompute", f"checkpoint the activations of {layers} layers, to be computed again in the backward pass"
+        yield "recompute", f"checkpoint the activations of {layers} layers, and recompute them in the backward pass"
     elif work.recompute in _KEPT:
         yield "recompute", f"checkpoint activations selectively: keep the results of {_KEPT[work.recompute]}"
     one_kernel = work.optimizer == "adam" and work.framework in ("ddp", "fsdp2") and not step_copy(work, 1.0)
@@ -85,7 +85,7 @@ def _demands(plan: Plan) -> Iterator[tuple[str, str]]:
     if work.loss != "plain":
         yield "loss", f"use a {work.loss} cross-entropy, which never holds all logits in fp32"
     if work.flash:
-        yield "attention", "use flash attention, by scaled_dot_product_attention or a package"
+        yield "attention", "use flash attention, through scaled_dot_product_attention or a package"
     if work.compile:
         yield "compile", "compile the model with torch.compile"
 

@@ -15,7 +15,7 @@ PORT = 29500  # torchrun's own choice for the port where nodes meet
 LOCAL = "127.0.0.1:$port"  # for a script that has set it by ``own_port``
 # Tried with torch 2.13 on 2026-11-28: --standalone keeps its state as a pickle in a store that listens on all
 # interfaces and lets anybody list and write its keys, so who reaches the port runs code in torchrun.
-_STATIC = "one node; not --standalone, whose state anybody who reaches its port may replace by code"
+_STATIC = "one node; not --standalone: anybody who reaches its port can replace its state with code"
 
 
 def own_port(number: str) -> Iterator[str]:
@@ -28,7 +28,7 @@ def own_port(number: str) -> Iterator[str]:
 def open_ports() -> Iterator[str]:
     """What cannot be closed, as a comment of the file that opens it."""
     yield from comment(
-        "torch does not check who connects to its ports: use a network that only the users of this job reach "
+        "torch does not check who connects to its ports: use a network that only the users of this job can reach "
         "(torch's SECURITY.md)"
     )
 
@@ -87,7 +87,7 @@ def model_words(plan: Plan) -> str:
     """What the model is called in a comment; of a path only the last part, since files are passed on."""
     name = plan.workload.model_id
     if not name:
-        return "a model of given sizes"
+        return "a model with given sizes"
     return PurePath(name).name if name.startswith(("/", "~", ".")) else name
 
 

@@ -52,7 +52,7 @@ def _numbers(work: Work) -> str | None:
     if work.precision == "fp8" and sizes.zero != 1:
         return "weights stay in 8 bits only with the distributed optimizer; nearest: dist_opt true"
     if work.precision == "fp32" and work.flash:
-        return "its flash attention has 16 bits; nearest: bf16"
+        return "its flash attention is 16-bit only; nearest: bf16"
     if work.recompute == "selective-op":
         return "recompute of single operations is torchtitan's; nearest: selective"
     if work.recompute == "full" and work.recompute_layers is not None and work.recompute_layers % sizes.chunks:

@@ -72,7 +72,7 @@ def _lines(
     yield ""
     yield from array("arguments", words)
     yield ""
-    yield "# what you add to this script's own command line comes last, and wins"
+    yield "# what you add to this script's own command line comes last, and takes precedence"
     yield 'exec "${launcher[@]}" "${arguments[@]}" "$@"'
 
 

@@ -167,7 +167,7 @@ def longer(search: Search, found: Iterable[Candidate], chosen: Candidate) -> Ite
     ]
     tokens = f"{chosen.sequences * workload.seq / 1e6:.2g} million tokens"
     if not usual:
-        yield f"A step has {tokens}, which is few for pretraining. A longer step needs more memory than there is."
+        yield f"A step has {tokens}, which is few for pretraining. A larger step needs more memory than there is."
         return
     best_of = max(usual, key=lambda one: one.score)
     share = 1 - best_of.pace / chosen.pace
@@ -224,7 +224,7 @@ def _no_fp8(fleet: Fleet, workload: Workload) -> str | None:
     """Why products in 8 bits cannot be planned; they are what Transformer Engine does for Megatron-LM."""
     eight = fp8(fleet)
     if eight.state != "yes":
-        return f"8-bit products need matrix units that take them: {eight.reason}; nearest: --products 16-bit"
+        return f"8-bit products need matrix units that support them: {eight.reason}; nearest: --products 16-bit"
     if workload.method != "pretrain":
         return "8-bit products are planned for pretraining; fine-tuning takes 16 bits; nearest: --products 16-bit"
     if workload.framework and "megatron" not in frameworks_of(workload.framework):

@@ -140,7 +140,7 @@ def _allocator(plan: Plan) -> Iterator[Setting]:
         return
     if high > _CLOSE * usable:
         name = "PYTORCH_ALLOC_CONF" if release >= (2, 9) else "PYTORCH_CUDA_ALLOC_CONF"
-        reason = f"up to {high / GIB:.0f} of {usable / GIB:.0f} GiB are needed, so fragments must not waste memory"
+        reason = f"up to {high / GIB:.0f} of {usable / GIB:.0f} GiB are needed, so fragmentation must not waste memory"
         yield Setting(name, "expandable_segments:True", reason)
 
 
@@ -211,9 +211,11 @@ def for_diagnosis(plan: Plan) -> tuple[Setting, ...]:
         return ()
     return (
         Setting(
-            "TORCH_NCCL_DUMP_ON_TIMEOUT", "1", "when a collective times out, a file shows what each rank waited for"
+            "TORCH_NCCL_DUMP_ON_TIMEOUT",
+            "1",
+            "when a collective times out, a file shows what each rank was waiting for",
         ),
-        Setting("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000", "how many collectives that file keeps"),
+        Setting("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000", "how many collectives that file records"),
     )
 
 
@@ -237,8 +239,9 @@ def after_a_test(plan: Plan) -> tuple[Setting, ...]:
             Setting(
                 OVERRIDE,
                 value,
-                f"torch's builds have no code for {gfx}, so this GPU is not supported. With this variable, people run "
-                "the code of its nearest relative; nobody vouches for the results",
+                f"torch's builds have no code for {gfx}, so this GPU is not supported. With this "
+                "variable, it can run the code of its nearest relative, but nobody guarantees "
+                "the results",
             )
         )
     return tuple(found)

@@ -282,7 +282,7 @@ def test_eight_bit_products_are_planned_where_card_and_program_have_them() -> No
     assert eight.result.speed.tokens_per_s_per_gpu > half.result.speed.tokens_per_s_per_gpu
     assert solve(eight.spec).work == eight.work
     for gpus, options, words in (
-        ("8xA100", {}, "matrix units that take them"),
+        ("8xA100", {}, "matrix units that support them"),
         ("8xH100-SXM", {"method": "lora"}, "planned for pretraining"),
         ("8xH100-SXM", {"framework": "fsdp"}, "not fsdp"),
         ("8xH100-SXM", {"model": "gemma-7b"}, "Megatron-LM only"),

@@ -18,19 +18,20 @@ from rocdoctor.train.recommend.plan import Plan
 FRAMEWORKS: tuple[Framework, ...] = ("fsdp2", "ddp", "deepspeed")
 TRANSFORMERS = True
 
-_NO_GPU = "No GPU: set ACCELERATE_USE_CPU=true, then the processes speak over gloo."
+_NO_GPU = "No GPU: set ACCELERATE_USE_CPU=true, so that the processes communicate over gloo."
 # utils/launch.py prepare_multi_gpu_env (huggingface/accelerate, read 2026-11-28): a port in use makes it --standalone,
 # for which torch takes the endpoint localhost:0 as the path of the file (tried with torch 2.13: run.py,
 # c10d_rendezvous_backend.py).
 _MEETING_FILE = (
-    f"Start it in a folder that only you can write to: where port {PORT} is taken, the processes meet in the file "
-    "localhost:0 there, and whoever can write that file runs code in them. A free --main_process_port avoids the file."
+    f"Start it in a folder that only you can write to: if port {PORT} is in use, the processes meet "
+    "in the file localhost:0 there, and whoever can write that file can run code in them. A free "
+    "--main_process_port avoids the file."
 )
 # Under ACCELERATE_USE_CPU accelerate leaves DeepSpeed out, and without a backend each process takes itself for all.
 _NO_GPU_DEEPSPEED = (
-    "No GPU: set DS_ACCELERATOR=cpu, not ACCELERATE_USE_CPU, with which accelerate leaves DeepSpeed out without a "
-    'word; the script must make Accelerator(kwargs_handlers=[InitProcessGroupKwargs(backend="gloo")]), since otherwise '
-    "each process takes itself for the only one."
+    "No GPU: set DS_ACCELERATOR=cpu, not ACCELERATE_USE_CPU, with which accelerate silently leaves DeepSpeed out. "
+    'The script must make Accelerator(kwargs_handlers=[InitProcessGroupKwargs(backend="gloo")]); otherwise '
+    "each process assumes that it is the only one."
 )
 
 
@@ -198,11 +199,11 @@ def _must(plan: Plan) -> list[str]:
         )
     must += script_part(work)
     if work.parallel.offload_optimizer and work.framework == "deepspeed":
-        must.append("use torch.optim.AdamW: accelerate takes DeepSpeed's own, which computes on the CPU, in its place")
+        must.append("use torch.optim.AdamW: accelerate replaces it with DeepSpeed's own, which computes on the CPU")
     else:
         must.append("use torch.optim.AdamW")
     if work.recompute == "full" and work.framework != "fsdp2":
-        must.append("call model.gradient_checkpointing_enable(): every layer was estimated to be computed again")
+        must.append("call model.gradient_checkpointing_enable(): the estimate recomputes every layer")
     return must
 
 
@@ -217,14 +218,15 @@ def _deepspeed_must(plan: Plan) -> list[str]:
     if work.microbatches > 1:
         # DeepSpeedEngineWrapper.backward names each pass the last one of a step unless accumulate() says otherwise.
         must.append(
-            f'run each of the {work.microbatches} passes in "with accelerator.accumulate(model):", since without it '
-            "accelerate makes a step after every pass whatever ds_config.json says"
+            f'run each of the {work.microbatches} passes in "with accelerator.accumulate(model):", because without it '
+            "accelerate makes a step after every pass, whatever ds_config.json says"
         )
     if plan.fleet.vendor == "amd" and work.precision == "bf16":
         # DeepSpeedPlugin.set_mixed_precision, on ROCm alone.
         must.append(
-            "give Accelerator() no mixed_precision: ds_config.json has it, and named there too accelerate sends "
-            "gradients in fp32 on ROCm (its guard against overflow), which takes more memory and time than estimated"
+            "give Accelerator() no mixed_precision: ds_config.json has it. If it is given here "
+            "too, accelerate sends gradients in fp32 on ROCm (its guard against overflow), which "
+            "takes more memory and time than estimated"
         )
     return must + deepspeed.loading(work)
 

@@ -34,8 +34,8 @@ _OWN_NAMES = {
 # Its check_sample_packing_w_sdpa_bf16 (utils/schemas/config.py) warns on all but compute capability 9.0; packed rows
 # take torch's varlen kernel where there is one, else a mask (loaders/patch_manager.py).
 _PACKED = (
-    "axolotl warns of sdpa with packed bf16 sequences on GPUs other than H100 and H200: look at the first losses, and "
-    "where they are 0 take flash_attention_2 (package flash-attn)"
+    "axolotl warns of sdpa with packed bf16 sequences on GPUs other than H100 and H200: look at the "
+    "first losses, and if they are 0 use flash_attention_2 (package flash-attn)"
 )
 _LIGER = "axolotl.integrations.liger.LigerPlugin"
 
@@ -49,7 +49,7 @@ def refuses(work: Work) -> str | None:
     if work.precision == "fp32":
         return "adapters on frozen weights in fp32 were not proven with axolotl; nearest: bf16"
     if work.model.experts:
-        return "which experts axolotl gives adapters was not proven; nearest: trl"
+        return "it was not proven which experts axolotl gives adapters; nearest: trl"
     return trainer.refuses(work)
 
 
@@ -79,7 +79,7 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
     yield RecipeLine("lora_alpha", 2 * work.lora_rank, "it scales what adapters add and needs no memory")
     yield RecipeLine("lora_dropout", 0.0, "dropout keeps a mask for each adapter, which was not estimated")
     yield RecipeLine("lora_target_linear", True, "every linear layer has adapters")
-    reason = "kernels of its own are on unless one of them is set; they were not estimated"
+    reason = "axolotl's own kernels are on unless one of them is set; they were not estimated"
     yield RecipeLine("lora_mlp_kernel", False, reason)
 
 

@@ -68,9 +68,9 @@ def _service(plan: Plan, order: Order) -> Iterator[str]:
     yield f"    shm_size: {_quoted(f'{shared_memory_gib(fleet)}gb')}"
     yield "    ulimits:"
     if fleet.vendor != "cpu":
-        yield "      # buffers that GPUs and network cards reach are locked in memory: no limit"
+        yield "      # no limit: buffers that GPUs and network cards access are locked in memory"
         yield "      memlock: -1"
-    yield "      # 64 MiB for deep recursion, as NVIDIA's pages start PyTorch containers; usual are 8"
+    yield "      # 64 MiB for deep recursion, as in NVIDIA's commands for PyTorch containers; the usual size is 8 MiB"
     yield "      stack: 67108864"
 
 
@@ -97,7 +97,7 @@ def _nvidia(plan: Plan) -> Iterator[str]:
     yield "          devices:"
     yield "            - driver: nvidia"
     if chosen:
-        yield "              # all, since CUDA_VISIBLE_DEVICES above counts all of them"
+        yield "              # all, because CUDA_VISIBLE_DEVICES above counts all of them"
         yield "              count: all"
     else:
         yield f"              count: {plan.fleet.per_node}"

@@ -48,9 +48,9 @@ def refuses(work: Work) -> str | None:
     if sizes.zero == 3 and work.model.experts:
         return "ZeRO-3 gathers all experts of a layer at once, which the estimate does not count; nearest: ZeRO-2"
     if sizes.offload_optimizer and not sizes.zero:
-        return "DeepSpeed moves the optimizer to main memory with ZeRO-1 and above only"
+        return "DeepSpeed moves the optimizer to main memory only with ZeRO-1 and above"
     if sizes.offload_weights and (sizes.zero < 3 or not sizes.offload_optimizer):
-        return "DeepSpeed moves weights to main memory with ZeRO-3 and together with the optimizer only"
+        return "DeepSpeed moves weights to main memory only with ZeRO-3 and together with the optimizer"
     if work.optimizer not in ("adam", "sgd", "momentum"):
         return f"the DeepSpeed configuration has no {work.optimizer} optimizer; nearest: adamw"
     if sizes.offload_optimizer and work.optimizer != "adam":
@@ -90,7 +90,7 @@ def _precision(plan: Plan) -> list[DeepSpeedLine]:
     if work.precision != "fp32":
         lines.append(DeepSpeedLine(f"{work.precision}.enabled", True, why or f"matrix products in {work.precision}"))
         if work.precision == "fp16":
-            lines.append(DeepSpeedLine("fp16.loss_scale", 0, "0: the scale of the loss is found while training"))
+            lines.append(DeepSpeedLine("fp16.loss_scale", 0, "0: the loss scale is adjusted during training"))
     size = 4 if work.precision == "fp32" else 2
     reason = f"{size} bytes of gradient per parameter, as estimated"
     return [*lines, DeepSpeedLine("data_types.grad_accum_dtype", work.precision, reason)]
@@ -121,15 +121,19 @@ def _zero(plan: Plan) -> list[DeepSpeedLine]:
             DeepSpeedLine(f"{name}allgather_bucket_size", bucket, "new weights are sent in pieces of that size")
         )
     else:
-        live = f"at most this many parameters are whole at once ({2 * _LIVE / 2**30:.2g} GiB in 16 bits), as estimated"
+        live = (
+            f"at most this many parameters are gathered at once ({2 * _LIVE / 2**30:.2g} GiB in 16 bits), as estimated"
+        )
         lines += [
             DeepSpeedLine(f"{name}stage3_max_live_parameters", _LIVE, live),
-            DeepSpeedLine(f"{name}stage3_max_reuse_distance", _LIVE, "what is needed again within that many is kept"),
             DeepSpeedLine(
-                f"{name}stage3_prefetch_bucket_size", _PREFETCH, "gathered ahead of their use; DeepSpeed's default"
+                f"{name}stage3_max_reuse_distance", _LIVE, "parameters that are needed again within that many are kept"
             ),
             DeepSpeedLine(
-                f"{name}stage3_param_persistence_threshold", _PERSISTENT, "smaller ones stay whole; the default"
+                f"{name}stage3_prefetch_bucket_size", _PREFETCH, "gathered before they are used; DeepSpeed's default"
+            ),
+            DeepSpeedLine(
+                f"{name}stage3_param_persistence_threshold", _PERSISTENT, "smaller ones are not divided; the default"
             ),
         ]
     host = plan.why("offload") or "the GPU's memory does not hold it"
@@ -192,7 +196,7 @@ def nested(values: Sequence[DeepSpeedLine]) -> dict[str, Any]:
 def _page(plan: Plan, values: Sequence[DeepSpeedLine], must: Sequence[str], order: Order) -> str:
     work = plan.work
     text = [
-        "# Why ds_config.json holds what it holds",
+        "# Why each value of ds_config.json is there",
         "",
         f"For {plain(plan.fleet.name)} and {plain(work.model.name)}. DeepSpeed 0.19.8 was asked; names and defaults "
         "of other versions may differ.",
@@ -211,8 +215,8 @@ def _must(plan: Plan) -> list[str]:
     work = plan.work
     must = script_part(work)
     if work.recompute == "full":
-        must.insert(0, "call model.gradient_checkpointing_enable(): every layer was estimated to be computed again")
-    must.append("build the optimizer from this file (deepspeed.initialize without an optimizer of its own)")
+        must.insert(0, "call model.gradient_checkpointing_enable(): the estimate recomputes every layer")
+    must.append("build the optimizer from this file (deepspeed.initialize without an optimizer argument)")
     return must + loading(work)
 
 
@@ -222,7 +226,10 @@ def loading(work: Work) -> list[str]:
         return ["load the frozen weights in 16 bits or fewer"]
     if work.precision == "fp32":
         # The engine's __check_params is empty in 0.19.8, and transformers 5 loads in the type of the checkpoint.
-        return ["load the weights in fp32 (torch_dtype=torch.float32): DeepSpeed trains in the type in which they come"]
+        return [
+            "load the weights in fp32 (torch_dtype=torch.float32): DeepSpeed trains in the type "
+            "in which they are loaded"
+        ]
     return []
 
 

@@ -49,7 +49,7 @@ def _service(order: Order) -> Iterator[str]:
     yield "spec:"
     yield "  # no address of its own: each pod gets a name below this one"
     yield "  clusterIP: None"
-    yield "  # the ranks meet before any pod is called ready"
+    yield "  # the ranks meet before any pod is ready"
     yield "  publishNotReadyAddresses: true"
     yield "  selector:"
     yield f"    app: {quoted(name)}"
@@ -65,7 +65,7 @@ def _job(plan: Plan, order: Order) -> Iterator[str]:
     yield "metadata:"
     yield f"  name: {quoted(name)}"
     yield "spec:"
-    yield "  # one pod a node, numbered from 0; all must run at the same time"
+    yield "  # one pod per node, numbered from 0; all must run at the same time"
     yield "  completionMode: Indexed"
     yield f"  completions: {fleet.nodes}"
     yield f"  parallelism: {fleet.nodes}"
@@ -125,7 +125,7 @@ def _container(plan: Plan, order: Order, name: str) -> Iterator[str]:
     yield from _variables(plan, pad)
     yield f"{pad}resources:"
     if fleet.vendor == "cpu":
-        yield from comment("no GPU is asked for; a CPU for each rank at least", indent=f"{pad}  ")
+        yield from comment("no GPU is requested; at least one CPU for each rank", indent=f"{pad}  ")
         yield f"{pad}  requests:"
         yield f"{pad}    cpu: {quoted(str(fleet.per_node))}"
     else:
@@ -133,7 +133,7 @@ def _container(plan: Plan, order: Order, name: str) -> Iterator[str]:
         yield f"{pad}    {_RESOURCE[fleet.vendor]}: {fleet.per_node}"
     if fleet.nodes > 1 and fleet.vendor != "cpu":
         yield from comment(
-            "RDMA cards are resources of their own, named by the cluster's administrators; without them RCCL and NCCL "
+            "RDMA cards are separate resources, named by the cluster's administrators; without them RCCL and NCCL "
             "fall back to TCP between the pods",
             indent=f"{pad}    ",
         )

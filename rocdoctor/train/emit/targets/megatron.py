@@ -37,11 +37,11 @@ _OF_MODEL = (
 )
 FILL_IN = "FILL-IN"
 _KERNELS = {
-    "fused": "kernels that Transformer Engine has of its own: CK and AOTriton on AMD, cuDNN on NVIDIA",
+    "fused": "Transformer Engine's own kernels: CK and AOTriton on AMD, cuDNN on NVIDIA",
     "flash": "those of the package flash-attn, as estimated",
     "unfused": "scores were estimated to be kept",
 }
-_CONNECTIONS = Setting("CUDA_DEVICE_MAX_CONNECTIONS", "1", "Megatron-LM demands it for tensor and context parallelism")
+_CONNECTIONS = Setting("CUDA_DEVICE_MAX_CONNECTIONS", "1", "Megatron-LM requires it for tensor and context parallelism")
 
 
 def _rotary(model: Model) -> tuple[str, str] | None:
@@ -88,7 +88,7 @@ def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
             ("--disable-bias-linear", *qkv), "biases on queries, keys and values only" if qkv else "no biases"
         )
     if not model.tied:
-        yield Argument(("--untie-embeddings-and-output-weights",), "the head has a matrix of its own")
+        yield Argument(("--untie-embeddings-and-output-weights",), "the head has its own matrix")
     found = _rotary(model)
     base, epsilon = found if found is not None else (given["ROTARY_BASE"], given["NORM_EPSILON"])
     yield Argument(("--position-embedding-type", "rope"), "rotary positions")
@@ -134,7 +134,7 @@ def _experts(plan: Plan) -> Iterator[Argument]:
             "--moe-ffn-hidden-size",
             str(model.expert_ffn),
         ),
-        f"{model.top_k} of {model.experts} experts work on a token",
+        f"{model.top_k} of {model.experts} experts process each token",
     )
     if model.dense_layers or model.moe_every > 1:
         without = [f"the first {model.dense_layers} layers have no experts"] if model.dense_layers else []
@@ -142,16 +142,17 @@ def _experts(plan: Plan) -> Iterator[Argument]:
         yield Argument(("--moe-layer-freq", _expert_layers(model)), ", then ".join(without))
     if model.shared_experts:
         width = model.shared_experts * model.expert_ffn
-        yield Argument(("--moe-shared-expert-intermediate-size", str(width)), "experts that work on every token")
+        yield Argument(("--moe-shared-expert-intermediate-size", str(width)), "experts that process every token")
     if model.router_bias:
         words: tuple[str, ...] = ("--moe-router-enable-expert-bias", "--moe-router-score-function", "sigmoid")
         yield Argument((*words, "--moe-router-load-balancing-type", "none"), "biases of the router balance the experts")
     else:
         # The coefficient is that of MixtralConfig and Qwen3MoeConfig in transformers 5.23.
         words = ("--moe-router-load-balancing-type", "aux_loss", "--moe-aux-loss-coeff", "0.001")
-        yield Argument(words, "experts are used evenly, which memory was counted for")
+        yield Argument(words, "experts are used evenly, as in the estimate")
     yield Argument(
-        ("--moe-token-dispatcher-type", "alltoall", "--moe-grouped-gemm"), "tokens go where their experts are"
+        ("--moe-token-dispatcher-type", "alltoall", "--moe-grouped-gemm"),
+        "tokens are sent to the ranks of their experts",
     )
     reason = because(plan, "expert_parallel", f"each rank has {model.experts // sizes.ep} of the experts of a layer")
     yield Argument(("--expert-model-parallel-size", str(sizes.ep)), reason)
@@ -274,7 +275,7 @@ def program(plan: Plan, order: Order, variables: bool = False) -> list[Argument]
     return [
         Argument((script,), "Megatron-LM's training program, in the folder of its checkout"),
         *_shape(plan, given),
-        Argument(("--padded-vocab-size", str(rows)), "rows of the embedding; your tokenizer may not have more words"),
+        Argument(("--padded-vocab-size", str(rows)), "rows of the embedding; your tokenizer must not have more tokens"),
         *(_experts(plan) if model.experts else ()),
         *_division(plan),
         *_batches(plan),
@@ -282,7 +283,7 @@ def program(plan: Plan, order: Order, variables: bool = False) -> list[Argument]
         own("--train-iters", "TRAIN_ITERS", "your optimizer steps"),
         own("--lr", "LEARNING_RATE", "your highest learning rate"),
         own("--data-path", "DATA_PATH", "prefix of your .bin and .idx files"),
-        Argument(("--tokenizer-type", "HuggingFaceTokenizer"), "the kind that most public models come with"),
+        Argument(("--tokenizer-type", "HuggingFaceTokenizer"), "the kind that most public models have"),
         own("--tokenizer-model", "TOKENIZER_MODEL", "your tokenizer"),
         *own_options(order.script_arguments),
     ]
@@ -295,13 +296,14 @@ def files(plan: Plan, order: Order) -> Sequence[File]:
         told(plan, "Megatron-LM"),
         f"Options are those of megatron-core {VERSION}. Ranks have Megatron's usual order: tensor parallelism varies "
         "fastest, then context, data and pipeline.",
-        "Add what memory does not depend on: --save and --save-interval, --split, the schedule of the learning rate, "
+        "Add the options that do not affect memory: --save and --save-interval, --split, the "
+        "schedule of the learning rate, "
         "weight decay, logging.",
     ]
     if model.experts or model.latent is not None:
         head.append(
             "Details of the router and of rotary scaling follow the model's config.json (--moe-router-..., --mscale, "
-            "--rotary-scaling-factor); they change no memory."
+            "--rotary-scaling-factor); they do not change memory."
         )
     given = {one.name for one in plan.environment}
     wide = (work.parallel.tp > 1 or work.parallel.cp > 1) and _CONNECTIONS.name not in given

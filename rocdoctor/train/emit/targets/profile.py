@@ -23,7 +23,7 @@ FRAMEWORKS: tuple[Framework, ...] = ("fsdp2", "fsdp1", "deepspeed", "megatron", 
 
 _HEAD = (
     "rocdoctor profile: what this machine was when a plan was made for it. It names no host, user or address.",
-    "What has changed since: rocdoctor check --profile FILE",
+    "To see what has changed since: rocdoctor check --profile FILE",
 )
 _SECTIONS = (
     ("host", "host", "what is around the GPUs"),
@@ -44,7 +44,7 @@ _CHOICES = {
 }
 _PLANNED = {
     "model": "what is trained",
-    "gpu": "on what, as the estimate knows it",
+    "gpu": "the GPU, as the estimate knows it",
     "gpus": "ranks of all nodes",
     "seq": "tokens of one sequence",
     "parallel": "how the work is divided",
@@ -52,14 +52,14 @@ _PLANNED = {
     "per_node": "GPUs of one node",
     "global_batch": "sequences of one optimizer step",
     "mem_gib": "its memory",
-    "usable_gib": "what programs get of it",
-    "island": "GPUs that reach each other fast",
+    "usable_gib": "how much of it programs get",
+    "island": "GPUs with fast links to each other",
     "fabric": "what joins them",
     "link_gb_s": "what one GPU sends over it",
-    "mesh": "whether each has a link to each",
+    "mesh": "whether each has a link to every other",
     "host_gb_s": "what one GPU copies from the host",
-    "compile": "whether torch.compile is counted with",
-    "method": "what of the weights is trained",
+    "compile": "whether torch.compile is used",
+    "method": "which weights are trained",
     "schedule": "the order of a pipeline's micro-batches",
 }
 
@@ -111,7 +111,7 @@ def _machine(machine: Machine) -> Iterator[str]:
         found = of_gpu(machine, gpu)
         known = [(one.trait, fact.value) for one in OF_GPU if isinstance(fact := found[one.trait.key], Known)]
         lines = [_line(trait, value, "    ") for trait, value in known]
-        yield from ("  - " + lines[0][4:], *lines[1:]) if lines else ("  - {}  # nothing is known of this one",)
+        yield from ("  - " + lines[0][4:], *lines[1:]) if lines else ("  - {}  # nothing is known about this one",)
     facts = of_machine(machine)
     for section, group, words in _SECTIONS:
         traits = [one.trait for one in OF_MACHINE if one.trait.group == group]

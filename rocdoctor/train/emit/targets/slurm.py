@@ -72,7 +72,7 @@ def _directives(plan: Plan, order: Order) -> Iterator[str]:
     yield "#SBATCH --ntasks-per-node=1"
     if fleet.vendor != "cpu":
         yield f"#SBATCH --gres=gpu:{fleet.per_node}"
-    yield "# whole nodes, with all CPUs: ranks of others would share links and memory; 0 is all memory of a node"
+    yield "# whole nodes, with all CPUs: ranks of others would share links and memory; 0 means all memory of a node"
     yield "#SBATCH --exclusive"
     yield "#SBATCH --mem=0"
     yield "#SBATCH --output=%x-%j.out"
@@ -81,20 +81,20 @@ def _directives(plan: Plan, order: Order) -> Iterator[str]:
         yield f"# {_WARNING_S} s before the end torchrun is told to end, and gives each rank 30 s to save what it has"
         yield f"#SBATCH --signal=TERM@{_WARNING_S}"
     else:
-        yield "# no time limit is asked for, so that of the partition holds"
-    yield "# a job that is queued again starts again; use --requeue where the program resumes from a checkpoint"
+        yield "# no time limit is requested, so that of the partition applies"
+    yield "# a requeued job would start from the beginning; use --requeue if the program resumes from a checkpoint"
     yield "#SBATCH --no-requeue"
 
 
 def _step(plan: Plan, order: Order) -> Iterator[str]:
     if order.image is not None:
-        yield from comment(f"for the image {order.image}: add --container-image to srun where the cluster has Pyxis")
+        yield from comment(f"for the image {order.image}: add --container-image to srun if the cluster has Pyxis")
     yield "# without --cpus-per-task a task is tied to one CPU; a node whose torchrun fails ends the others"
     step = 'srun --kill-on-bad-exit=1 --cpus-per-task="$SLURM_CPUS_ON_NODE"'
     if plan.fleet.nodes == 1:
         yield f'{step} "${{command[@]}}"'
         return
-    yield "# the number of a node is known in its own task alone: torchrun reads it from PET_NODE_RANK"
+    yield "# only its own task knows the number of a node: torchrun reads it from PET_NODE_RANK"
     yield "# shellcheck disable=SC2016"
     yield f"""{step} bash -c 'PET_NODE_RANK=$SLURM_NODEID exec "$@"' node "${{command[@]}}\""""
 

@@ -112,11 +112,11 @@ def _computing(plan: Plan) -> Iterator[Argument]:
     reason = because(plan, "precision", "weights and optimizer in fp32, products in 16 bits")
     yield Argument(("--training.dtype", "bfloat16" if work.pure_bf16 else "float32"), reason)
     param = "float32" if work.precision == "fp32" else "bfloat16"
-    yield Argument(("--training.mixed_precision_param", param), "what weights are gathered and multiplied in")
+    yield Argument(("--training.mixed_precision_param", param), "the type in which weights are gathered and multiplied")
     yield Argument(("--training.disable_cuda_graphs",), "memory was estimated without CUDA graphs and their own pool")
     offload = "enable_cpu_offload" if work.parallel.offload_weights else "no_enable_cpu_offload"
     yield Argument((f"--training.{offload}",), because(plan, "offload", "all states were estimated to be on the GPU"))
-    yield Argument(("--optimizer.implementation", "fused"), "AdamW of the configuration, in one kernel")
+    yield Argument(("--optimizer.implementation", "fused"), "the configuration's AdamW, in one kernel")
     parts = [name for name, used in (("model", work.compile), ("loss", work.loss == "compiled")) if used]
     if parts:
         reason = because(plan, "compile", "compiled layers keep fewer activations")
@@ -128,7 +128,7 @@ def _computing(plan: Plan) -> Iterator[Argument]:
         (f"--compile.{overlap}",), "tensor-parallel collectives " + ("overlap" if work.parallel.async_tp else "wait")
     )
     chunks = gcd(work.seq // work.parallel.cp, 8)
-    words = "the loss in pieces: it needs less memory than the plan counts for it, which had all logits at once"
+    words = "the loss in pieces: it needs less memory than in the plan, which has all logits at once"
     yield Argument(("--loss.num_chunks", str(chunks)), words if chunks > 1 else "the loss in one piece, as estimated")
 
 
@@ -138,7 +138,7 @@ def program(plan: Plan, order: Order) -> list[Argument]:
     flavour = FLAVOURS[name]
     words = [
         Argument(("-m", "torchtitan.train"), "torchtitan's own training program"),
-        Argument(("--module", flavour.module, "--config", flavour.config), f"its configuration of {name}"),
+        Argument(("--module", flavour.module, "--config", flavour.config), f"its configuration for {name}"),
         *_batches(plan),
         *_division(plan),
         *_computing(plan),
@@ -150,8 +150,8 @@ def program(plan: Plan, order: Order) -> list[Argument]:
 
 LEFT_OPEN = (
     "Data, tokenizer, learning rate, steps and checkpoints are those of torchtitan's configuration; set yours with "
-    "--hf_assets_path (folder of the tokenizer), --dataloader.dataset, --training.steps and --checkpoint.enable, "
-    "before activation-checkpoint, which must stay the last word.",
+    "--hf_assets_path (folder of the tokenizer), --dataloader.dataset, --training.steps and "
+    "--checkpoint.enable, before activation-checkpoint, which must remain the last argument.",
     "Other versions of torchtitan name their options differently.",
 )
 

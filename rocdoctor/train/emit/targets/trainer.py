@@ -49,7 +49,7 @@ def refuses(work: Work) -> str | None:
     if sizes.offload_optimizer != sizes.offload_weights:
         return "FSDP2 moves weights, gradients and optimizer to main memory together or not at all"
     if work.optimizer in ("adam8bit", "adafactor"):
-        return f"{work.optimizer} does not know the sharded tensors of FSDP2; nearest: adamw"
+        return f"{work.optimizer} does not support FSDP2's sharded tensors; nearest: adamw"
     if work.compile:
         return "the Trainer compiles the model before FSDP2 shards it, which was not estimated"
     if work.precision == "fp16":
@@ -83,13 +83,13 @@ def arguments(plan: Plan) -> Iterator[Argument]:
     else:
         yield "gradient_checkpointing", again, plan.why("recompute") or "every layer again, or none"
         if work.gpus > 1 and again:
-            yield "ddp_find_unused_parameters", False, "it does not go together with recompute"
+            yield "ddp_find_unused_parameters", False, "it cannot be combined with recompute"
     yield "optim", _OPTIMIZERS[work.optimizer], plan.why("optimizer") or "the optimizer whose states were estimated"
     if work.pure_bf16 and work.optimizer == "adam":
         # Neighbours among bf16 numbers are 0.4 to 0.8 % apart, and 0.999 lowers a second moment by 0.1 % at most. With
         # torch 2.13, 3,000 steps after gradients fell to 0.3, it was 13.7 times too high, in fp32 1.5 times; with 0.98
         # and 0.95 it was right. 0.95 is torchtitan's default (``default_adamw``).
-        yield "adam_beta2", 0.95, "the usual 0.999 changes a second moment by less than bf16 can hold"
+        yield "adam_beta2", 0.95, "the usual 0.999 changes a second moment by less than bf16 can represent"
     if work.optimizer == "momentum":
         yield "optim_args", "momentum=0.9", "one momentum per parameter was estimated"
     liger = "the fused loss keeps no logits" if work.loss == "fused" else "the loss was estimated without Liger kernels"
@@ -121,7 +121,7 @@ def weights_type(work: Work) -> tuple[str, str]:
     if work.pure_bf16:
         return "bfloat16", "weights, gradients and moments in 16 bits"
     what = "weights and moments" if work.method == "full" else "frozen weights and adapters"
-    return "float32", f"{what} in fp32; without it the checkpoint's own type would be taken"
+    return "float32", f"{what} in fp32; without it, the checkpoint's own type would be used"
 
 
 def _model(plan: Plan) -> list[str]:

@@ -27,7 +27,9 @@ def entries(plan: Plan) -> Iterator[RecipeLine]:
     work = plan.work
     for key, value, reason in trainer.arguments(plan):
         if key == "use_liger_kernel" and not value:
-            reason = "TRL computes the loss in pieces: it needs less memory than the plan, which had all logits at once"
+            reason = (
+                "TRL computes the loss in pieces: it needs less memory than in the plan, which has all logits at once"
+            )
         yield RecipeLine(key, value, reason)
     if work.framework == "fsdp2":
         yield RecipeLine("gradient_checkpointing", False, "on unless set; fsdp_config says what is computed again")

@@ -58,7 +58,8 @@ def _held_moments(work: Work) -> Iterator[str]:
     """What a second moment in bf16 cannot follow; tried with torch 2.13 (train/emit/targets/trainer.py)."""
     if work.pure_bf16 and work.optimizer == "adam" and not work.step_in_backward:
         yield (
-            "With AdamW's usual beta2 of 0.999, second moments in bf16 hardly fall: a step changes them by less than "
+            "With AdamW's usual beta2 of 0.999, second moments in bf16 hardly decrease: a step "
+            "changes them by less than "
             "bf16 can represent. Use 0.95 (adam_beta2 of the Trainer)."
         )
 

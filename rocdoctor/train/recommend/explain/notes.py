@@ -35,7 +35,7 @@ def _notes(plan: Plan) -> Iterator[str]:
         )
         if refusal(work) is None:
             yield (
-                f"To try whether it fits: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan "
+                f"To test whether it fits: rocdoctor recommend ... --json > {PLAN_FILE}; rocdoctor smoke --plan "
                 f"{PLAN_FILE}"
             )
     if work.optimizer == "adam8bit" and eight_bit_optimizer(fleet).state != "yes":
@@ -92,9 +92,9 @@ def _domain(plan: Plan) -> Iterator[str]:
     if fleet.nodes > 1 and domain > fleet.per_node:
         nodes = min(fleet.nodes, domain // fleet.per_node)
         yield (
-            f"This plan assumes that NVLink joins {nodes} nodes, as in one NVL{domain} rack with IMEX. Nodes in "
-            f"different "
-            "racks, or without IMEX, have only their network: expect slower steps there."
+            f"This plan assumes that NVLink joins {nodes} nodes, as in one NVL{domain} rack with "
+            "IMEX. Nodes in different racks, or without IMEX, have only their network, so steps "
+            "are slower there."
         )
 
 
@@ -163,7 +163,7 @@ def _speed_basis(plan: Plan) -> Iterator[str]:
         )
     source = plan.fleet.sources.get("peak", "")
     if "measured" in source:
-        yield f"The speed rests on figures measured here ({source})."
+        yield f"The speed is based on figures measured here ({source})."
         return
     rows = efficiency()["generations"]
     entry = rows.get(plan.work.gpu.generation, rows["other"]).get("matrix_bf16", {})

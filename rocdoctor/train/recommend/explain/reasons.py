@@ -83,8 +83,9 @@ def slower(told: Speed) -> str:
     """Why a GPU may be slower than estimated, with the lower end."""
     share = told.low / told.tokens_per_s_per_gpu
     return (
-        f"as low as {told.low:.0f} tokens/s per GPU: the estimate rests on the vendor's tuned images, on Megatron-LM "
-        f"or on other GPUs, and published runs of torchtitan reached only {share:.0%} of it at worst on such GPUs. "
+        f"as low as {told.low:.0f} tokens/s per GPU: the estimate is based on figures for the "
+        "vendor's tuned images, for Megatron-LM or for other GPUs, and published runs of "
+        f"torchtitan reached only {share:.0%} of it at worst on such GPUs. "
         "`rocdoctor smoke --figures` measures what yours reaches"
     )
 

@@ -206,9 +206,9 @@ def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
         why = "which leaves room for activations"
         if whole.fits == "no":
             why = f"because undivided they would need {gib(whole.memory.low)} or more, with the activations"
-        reason = f"{names[sizes.zero]} divided over {sizes.shard} GPUs, {why}"
+        reason = f"{names[sizes.zero]} divided among {sizes.shard} GPUs, {why}"
         if sizes.offload_optimizer:  # the whole states would not lie on a GPU either
-            reason = f"{names[sizes.zero]} divided over {sizes.shard} GPUs"
+            reason = f"{names[sizes.zero]} divided among {sizes.shard} GPUs"
             figure = f"{gib(chosen.memory.states)} of states per GPU"
         yield Choice("shard", f"{sizes.shard} (ZeRO {sizes.zero})", reason, figure)
         copies = sizes.dp * sizes.cp // sizes.shard
@@ -291,7 +291,7 @@ def _context_expert(chosen: Candidate) -> Iterator[Choice]:
 def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     work, given = chosen.work, search.workload.global_batch
     larger = next(((m, n) for m, n in search.batches(work.parallel) if m > work.micro_batch), None)
-    reason = "the largest that divides the batch" if given else "a larger one would make steps longer than usual"
+    reason = "the largest that divides the batch" if given else "a larger one would make steps larger than usual"
     if larger is not None:
         other = _with(search, chosen, replace(work, micro_batch=larger[0], microbatches=larger[1]))
         most, pace = gib(other.memory.high), _pace(chosen, other)

@@ -96,7 +96,10 @@ def _why(machine: Machine, chosen: ChosenGpus) -> list[str]:
     found = []
     if machine.gpus_gap is not None:
         words = no_gpu_words(machine)
-        found.append(f"{words[0].lower()}{words[1:]}; this plans for the processors, so describe GPUs with --gpus")
+        found.append(
+            f"{words[0].lower()}{words[1:]}; this plan is for the processors: to plan for GPUs, "
+            "describe them with --gpus"
+        )
     elif chosen.left_out:
         found.append("to plan for a GPU that is left out, describe it with --gpus")
     elif value_or(machine.container.kind, "") == "wsl":

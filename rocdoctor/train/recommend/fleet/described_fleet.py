@@ -147,7 +147,7 @@ def _two_ways(asked: Asked) -> list[str]:
     if asked.as_gpus:
         cards = -(-asked.gpus // asked.dies)
         return [
-            f"{count} {name} are read as {count} GPUs (GCDs), which is how Slurm and ROCm count: "
+            f"{count} {name} are counted as {count} GPUs (GCDs), which is how Slurm and ROCm count: "
             f"{cards} card{'s' if cards > 1 else ''} of {asked.dies} GPUs"
         ]
     fewer = f"; for {count} GPUs of it write {count}x{name.replace(' ', '-')}-GCD"
@@ -313,7 +313,7 @@ def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
         return ram_gib / 2
     if not listed and profile is not None and profile.shared_memory:
         raise SpecError(
-            f"{asked.name} works in main memory; state how much the GPU may use: "
+            f"{asked.name} uses main memory; state how much the GPU may use: "
             f"{asked.count}x{asked.name.replace(' ', '-')}:64GiB (half of main memory unless ttm.pages_limit says more)"
         )
     if not listed:
@@ -329,7 +329,7 @@ def _memory(asked: Asked, ram_gib: float | None, notes: list[str]) -> float:
     if len(others) > 1 and sized is None:
         sizes = " and ".join(f"{one:g}" for one in sorted(others))
         notes.append(
-            f"{asked.name} exists with {sizes} GiB: {min(listed):g} GiB are taken; state yours as "
+            f"{asked.name} exists with {sizes} GiB: {min(listed):g} GiB are assumed; state yours as "
             f"{asked.count}x{asked.name.replace(' ', '-')}:{max(others):g}GiB"
         )
     return min(listed)
@@ -364,7 +364,7 @@ def _host_memory(
         if driver_gives_half:
             notes.append(
                 "the driver lets this GPU use half of main memory unless ttm.pages_limit says more; that "
-                f"{memory_gib:g} GiB are within it is taken on trust"
+                f"{memory_gib:g} GiB are within it is not checked"
             )
         return max(0.0, (ram_gib or memory_gib) - usable_gib) * GIB
     if ram_gib is not None:

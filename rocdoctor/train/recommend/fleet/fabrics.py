@@ -73,5 +73,5 @@ def described_fabric(profile: GpuProfile | None, gpus: int, notes: list[str]) ->
     if profile and profile.nvlink_gb_s_total is not None:
         return Fabric("nvlink", everyone, profile.nvlink_gb_s_total.values[0] / 2, False, source)
     if link is not None:
-        notes.append("XGMI bridges between these cards are optional and not assumed: the GPUs talk over PCIe")
+        notes.append("XGMI bridges between these cards are optional and not assumed: the GPUs communicate over PCIe")
     return Fabric("pcie", everyone, pcie_link_gb_s(profile), False, source)

@@ -56,8 +56,8 @@ def machine_fleet(machine: Machine, nodes: int = 1) -> Fleet:
     }
     if any(value_or(one.gpu.pcie.removable, "") == "removable" for one in devices):
         notes.append(
-            "an external enclosure: its bridges may report a link slower than the real one, and the plan uses the "
-            "slower speed"
+            "the GPU is in an external enclosure, whose bridges may report a slower link than "
+            "the real one; the plan uses the slower speed"
         )
     if host is not None:
         spec["host_gb_s"] = round(host, 2)
@@ -206,7 +206,9 @@ def _used(devices: Sequence[CountedDevice], notes: list[str]) -> None:
     if found:
         most, gpu = max(found.values(), key=lambda one: one[0])
         more = f" and some of {len(found) - 1} others" if len(found) > 1 else ""
-        notes.append(f"{gpu.label}: {most / GIB:.1f} GiB of its memory{more} are in use now; the plan needs them free")
+        notes.append(
+            f"{gpu.label}: {most / GIB:.1f} GiB of its memory{more} are in use now, but the plan needs them free"
+        )
 
 
 def _power_share(devices: Sequence[CountedDevice], notes: list[str]) -> float | None:

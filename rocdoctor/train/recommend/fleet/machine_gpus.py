@@ -124,9 +124,9 @@ def _cautions(gpu: Gpu) -> list[str]:
     if value_or(gpu.bad_pages_pending, False):
         found.append(f"{gpu.label}: bad memory pages wait for a reset to be retired")
     if "drain" in value_or(gpu.recovery_action, "").lower():
-        found.append(f"{gpu.label}: its driver asks to drain the work from it")
+        found.append(f"{gpu.label}: its driver asks for work to be drained from it")
     if value_or(gpu.fabric_state, "").strip().lower() in ("in progress", "not started"):
-        found.append(f"{gpu.label}: it is not registered with the NVLink fabric yet; CUDA does not start before")
+        found.append(f"{gpu.label}: it is not yet registered with the NVLink fabric; CUDA does not start until then")
     if value_or(gpu.runtime_status, "") == "suspended":
         found.append(f"{gpu.label}: it sleeps now and wakes when a program uses it")
     if is_driven(gpu) is None:
@@ -201,7 +201,8 @@ def _selected(
         if not named:
             kept = left[: len(step.kept)]
             notes.append(
-                f"{step.variable.name} names GPUs that this evidence cannot tell apart: the first {len(kept)} are taken"
+                f"{step.variable.name} names GPUs that this evidence cannot tell apart: the plan "
+                f"uses the first {len(kept)}"
             )
         hidden = {one.gpu.index: one.gpu for one in left if one.gpu not in [two.gpu for two in kept]}
         left_out += [f"{gpu.label}: hidden by {step.variable.name}={step.variable.value}" for gpu in hidden.values()]
@@ -226,7 +227,7 @@ def _without_integrated(devices: list[CountedDevice], left_out: list[str]) -> li
     if not discrete:
         return devices
     left_out += [
-        f"{one.gpu.label}: an integrated GPU alongside a discrete one would hold it up"
+        f"{one.gpu.label}: an integrated GPU would slow the discrete one down"
         for one in devices
         if is_integrated(one.gpu)
     ]

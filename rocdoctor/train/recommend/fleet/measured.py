@@ -122,7 +122,7 @@ def with_measured(fleet: Fleet, machine: Machine) -> Fleet:
         if peak is not None and rates.memory_gb_s * 1e9 > _BEYOND_PEAK * peak:
             notes.append(
                 f"memory was measured at {rates.memory_gb_s:.4g} GB/s, more than the {peak / 1e9:.4g} GB/s "
-                "that it can have: not used"
+                "that are possible: not used"
             )
         else:
             spec["bandwidth_gb_s"] = round(rates.memory_gb_s / float(table["bandwidth_share"]["v"]), 2)

@@ -72,7 +72,7 @@ def shared_memory(
             memory = most
             sources["memory"] = "assumption"
             notes.append(
-                f"the GPU works in main memory: {most / GIB:.1f} GiB per GPU, three quarters of it, are planned "
+                f"the GPU uses main memory: {most / GIB:.1f} GiB per GPU, three quarters of it, are planned "
                 "for; the rest is for the system and the program"
             )
     notes.append(
@@ -130,7 +130,7 @@ def part_of_main(stated_gib: float, main_gib: float | None, gpus: int, notes: li
     most = MOST_OF_MAIN * (main_gib or stated_gib) / gpus
     if stated_gib <= most:
         return stated_gib
-    whole = f"{main_gib:g} GiB of main memory" if main_gib else f"{stated_gib:g} GiB, taken for all of main memory,"
+    whole = f"{main_gib:g} GiB of main memory" if main_gib else f"{stated_gib:g} GiB, assumed to be all of main memory,"
     more = "" if main_gib else "; --ram says how much the machine has"
     notes.append(f"of {whole} {most:g} GiB per GPU are planned for: the rest is for the system and the program{more}")
     return most

@@ -157,7 +157,7 @@ def heard(answer: Answer, layers: int) -> Traced | str:
     """What the program's run gave for a model of this many layers."""
     if not answer.ok:
         words = {
-            "timeout": "the trace did not end in time; try again when the machine has less to do",
+            "timeout": "the trace did not end in time; try again when the machine is less busy",
             "absent": "no Python interpreter was found; name the one that trains with --python PATH",
         }
         return words.get(answer.status, answer.note or f"the interpreter cannot be run ({answer.status})")
@@ -182,7 +182,7 @@ def read(text: str, layers: int) -> Traced | str:
         return Traced(torch, *first[1:]) if count == layers else "the trace has a different depth than the model"
     second = more[0]
     if set(first[3]) != set(second[3]) or second[0] <= count:
-        return "the two traced depths do not fit together"
+        return "the two traced depths do not match"
     times = (layers - count) / (second[0] - count)
 
     def grown(one: float, other: float) -> float:

@@ -53,7 +53,7 @@ def _unknown(name: str) -> SpecError:
     near = difflib.get_close_matches(_key(name), list(_by_key()), n=3, cutoff=0.5)
     ids = list(dict.fromkeys(_by_key()[one] for one in near))
     hint = f"; nearest: {', '.join(ids)}" if ids else f"; known are {', '.join(list(presets())[:6])} and others"
-    return SpecError(f"model '{name[:60]}' is not known, and it gives no layers and hidden (sizes){hint}")
+    return SpecError(f"model '{name[:60]}' is not known, and its sizes (layers and hidden) are not given{hint}")
 
 
 def _latent(raw: Mapping[str, Any]) -> Latent | None:

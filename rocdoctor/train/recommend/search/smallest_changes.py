@@ -172,9 +172,9 @@ def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     have = fleet.host_memory_bytes
     if have is not None and wanted <= have:
         return
-    known = f"{have / GIB:.0f} GiB are there" if have is not None else "how much there is, is not known"
+    known = f"{have / GIB:.0f} GiB are installed" if have is not None else "it is not known how much there is"
     least = ceil(max(wanted / GIB, round((have or 0.0) / GIB) + 1))
-    yield Needed(f"{least} GiB of main memory a node would be enough for {one.saver.name} ({known}).")
+    yield Needed(f"{least} GiB of main memory per node would be enough for {one.saver.name} ({known}).")
 
 
 def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:

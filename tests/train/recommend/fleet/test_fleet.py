@@ -99,7 +99,7 @@ def test_a_stated_size_that_no_table_has_is_taken_and_named() -> None:
 def test_of_sizes_that_share_a_name_the_smallest_is_planned_for(text: str, gib: float) -> None:
     fleet = described(text)
     assert fleet.gpu.memory_bytes == gib * GIB
-    assert any("GiB are taken; state yours as" in note for note in fleet.notes)
+    assert any("GiB are assumed; state yours as" in note for note in fleet.notes)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_plus_sign_of_a_name_joins_no_two_kinds(text: str) -> None:
 
 
 def test_a_part_in_main_memory_asks_what_it_may_use_and_has_the_rate_of_its_size() -> None:
-    with pytest.raises(SpecError, match="works in main memory; state how much the GPU may use"):
+    with pytest.raises(SpecError, match="uses main memory; state how much the GPU may use"):
         described("Ryzen AI Max+ 395")
     with pytest.raises(SpecError, match="Without it, a machine that has none"):
         described("cpu")

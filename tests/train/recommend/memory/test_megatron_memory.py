@@ -67,7 +67,7 @@ def test_an_expert_that_is_cut_gets_its_tokens_whole() -> None:
         plan = {"tp": tp, "dp": 8 // tp, "ep": 1, "sp": True}
         return layer_bytes(megatron(MIXTRAL, parallel=plan).work, "moe").saved
 
-    # Two of eight experts work on a token: 2 B an element of their input stay whole, the rest is divided.
+    # Two of eight experts process each token: 2 B an element of their input stay whole, the rest is divided.
     whole = 2 * 2 * 4096
     assert saved(2) == pytest.approx((saved(1) - whole) / 2 + whole)
 

@@ -51,7 +51,7 @@ def test_two_depths_give_every_depth() -> None:
         ("[1]", "gave no answer"),
         ('{"depths": [{"layers": "x"}]}', "gave no answer"),
         ('{"unavailable": "torch cannot be imported"}', "torch cannot be imported"),
-        (_text(5, 4), "do not fit together"),
+        (_text(5, 4), "do not match"),
         (_text(4), "different depth"),
     ],
 )

@@ -222,7 +222,7 @@ def test_steps_of_pretraining_are_compared_at_usual_lengths() -> None:
 def test_no_step_of_pretraining_is_longer_than_any_published_one() -> None:
     plan = recommend(fleet("8xH100-SXM", 1024), work("llama-3.1-8b", seq=8192)).plan
     assert plan is not None and plan.global_batch * 8192 <= 2**24
-    assert plan.why("micro_batch") == "a larger one would make steps longer than usual"
+    assert plan.why("micro_batch") == "a larger one would make steps larger than usual"
 
 
 def test_a_micro_batch_that_only_a_whole_graph_holds_says_so() -> None:
@@ -343,7 +343,7 @@ _DATA_AND_EXPERTS = {"ep", "dp", "dist_opt"}
 
 def test_main_memory_that_is_short_by_less_than_a_gibibyte_is_not_called_enough() -> None:
     answer = recommend(fleet("V100"), work("qwen3-1.7b", method="full", seq=2048))  # 48 GiB are assumed
-    (said,) = (one.text for one in answer.needed if "of main memory a node" in one.text)
+    (said,) = (one.text for one in answer.needed if "of main memory per node" in one.text)
     wanted, there = (float(one) for one in re.findall(r"(\d+) GiB", said))
     assert wanted > there == 48
 
