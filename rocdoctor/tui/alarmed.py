@@ -56,7 +56,7 @@ class AlarmedSession(Session):
         from rocdoctor.tui.widgets.ask import Ask
 
         if self.host.kind != "live":
-            self.notify("a recording is one moment: there is nothing to give an alarm of")
+            self.notify("a recording is a single moment: there is nothing to raise an alarm about")
             return
         note = (
             f"A number from {OWN_C[0]:.0f} to {OWN_C[1]:.0f}, for every sensor of every GPU of this machine, or off. "

@@ -348,7 +348,7 @@ class RocdoctorApp(AlarmedSession):
         """Ask everything again; not while a run has the host."""
         work = self._work_held()
         if work:
-            self.notify(f"{work}: r asks again when they have ended", severity="warning", markup=False)
+            self.notify(f"{work}: press r again when they have ended", severity="warning", markup=False)
             return
         self._asks_anew(self._again())
         self.examine(renew=True)
@@ -358,7 +358,7 @@ class RocdoctorApp(AlarmedSession):
         work = self._work_held()
         if work and not self._leave_asked:
             self._leave_asked = True
-            self.notify(f"{work}: q again ends that and leaves", severity="warning", markup=False)
+            self.notify(f"{work}: q again ends that and quits", severity="warning", markup=False)
             self.set_timer(_LEAVE_S, self._stay)
             return
         await super().action_quit()

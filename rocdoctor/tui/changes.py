@@ -228,7 +228,7 @@ def _kernel(before: Machine, now: Machine) -> Iterator[tuple[Subject, str]]:
     for event in fresh[:_MOST_LINES]:
         yield gpus.get(event.bdf or "", MACHINE), f"kernel: {one_line(event.text)}"
     if len(fresh) > _MOST_LINES:
-        yield MACHINE, f"kernel: {len(fresh) - _MOST_LINES} more lines of this kind"
+        yield MACHINE, f"kernel: {len(fresh) - _MOST_LINES} more such lines"
 
 
 def _line(event: LogEvent) -> tuple[object, ...]:

@@ -151,7 +151,7 @@ def read_config(text: str, name: str) -> Config:
         problems.append(f"{name}:{named.line}: keys is not a table")
     for action, value in named.mapping.items() if named is not None else ():
         if action not in ACTIONS:
-            problems.append(f"{name}:{value.line}: '{one_line(action)}' is nothing that a key does here")
+            problems.append(f"{name}:{value.line}: no key here can do '{one_line(action)}'")
             continue
         for one in value.items or [value]:
             if wrong := _wrong_key(one.text, keys):

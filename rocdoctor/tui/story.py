@@ -62,7 +62,7 @@ def story(diagnosis: Diagnosis, setup: SetupPlan | None, preliminary: bool) -> S
     step = next_step(setup)
     if step:
         gap = diagnosis.machine.gpus_gap is not None
-        why = said.said if gap else "No check found a fault, but the set-up is not complete."
+        why = said.said if gap else "No check found a fault, but the setup is not complete."
         return Story("do next", why, step, area="setup")
     return Story("in short", "", said.said)
 

@@ -63,13 +63,13 @@ _LOOKING: dict[str, tuple[str, str]] = {
     "apt-cache": (r"policy", r"[a-z0-9.+-]+"),
 }
 _LATER = {
-    "new-login": "The fix takes effect at the next login: log out and in, and start rocdoctor again; before that this "
-    "still sees the old state.",
-    "reboot": "The fix takes effect after a reboot; before that this still sees the old state.",
+    "new-login": "The fix takes effect at the next login: log out and in, and start rocdoctor again; until "
+    "then, it still sees the old state.",
+    "reboot": "The fix takes effect after a reboot; until then, rocdoctor still sees the old state.",
 }
 _ITSELF = (
-    "Variables, limits and groups are judged as this rocdoctor was started with them: a fix made elsewhere since then "
-    "shows only in a rocdoctor that is started again from there."
+    "Variables, limits and groups are those that this rocdoctor was started with: a fix made "
+    "elsewhere since then shows only if you start rocdoctor again there."
 )
 
 
@@ -142,7 +142,7 @@ def plain_argv(command: str) -> tuple[str, ...]:
 
 def torch_words(command: str) -> str:
     """What to say of a command that imports torch; "" for any other."""
-    return f"It imports torch, which may take a while: it gets up to {TORCH_S:g} s." if imports_torch(command) else ""
+    return f"It imports torch, which may take up to {TORCH_S:g} s." if imports_torch(command) else ""
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocdoctor.train.emit.files import File
 
 FOLDER = "rocdoctor-plan"
-_NOTE = "A folder; it is made where it is missing. Files that exist are overwritten only after another question."
+_NOTE = "A folder; it is created if it does not exist. Files that exist are overwritten only after another question."
 _FILE_NOTE = "Give a new file or a folder. Only you can read it; "
 _Result = tuple[list[Path], list[Path]]
 """Files that stand there already, and those that were written."""

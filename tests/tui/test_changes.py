@@ -195,7 +195,7 @@ def test_new_lines_of_the_kernel_log_are_told_once_each_and_with_their_gpu() -> 
     told = [said for said in _said(one, three) if said.startswith("gpu 3: kernel:")]
     assert len(told) == 1 and "ring comp_1.0.0 timeout" in told[0] and told[0].endswith("(2 times)"), told
     many = _seen({_LOG: "".join(line.format(at) for at in range(100, 140))})
-    assert "kernel: 34 more lines of this kind" in _said(one, many)
+    assert "kernel: 34 more such lines" in _said(one, many)
 
 
 def test_the_newest_stand_first_with_their_time_and_the_rest_is_counted() -> None:

@@ -19,7 +19,7 @@ from rocdoctor.tui.page import StateLine
 from tests.tui.kit import driven, fixture_host, seen, shown
 
 _TIRED = "faulty/mi300x-8gpu-tired"
-_LONG = "Repair what check finds: The PCIe link is narrow, slow or unreliable, and more words than a row has room for"
+_LONG = "Fix what check finds: The PCIe link is narrow, slow or unreliable, and more words than a row has room for"
 
 
 def test_the_state_line_says_when_it_was_read_whole_or_not_at_all() -> None:

@@ -147,7 +147,7 @@ def text_of(contents: Contents, index: int) -> str:
         return f"({len(answer.data)} bytes that are not text)"
     text = clean(answer.data[:MOST_SHOWN].decode("utf-8", errors="replace"))
     rest = len(answer.data) - MOST_SHOWN
-    return text + (f"\n... and {rest} bytes more, which the file holds too" if rest > 0 else "")
+    return text + (f"\n... and {rest} more bytes, which are in the file too" if rest > 0 else "")
 
 
 def store(contents: Contents, path: str, gzip: bool) -> tuple[Path, int, bool]:

@@ -27,7 +27,7 @@ def head(contents: Contents, packs: bool, written: str) -> Text:
     text.append_text(_counted(len(contents.rows) - 1, contents.states))
     size = f"\nThe file: {binary_size(contents.size_bytes)} of text"
     if packs:
-        size += f", written packed (gzip): {binary_size(contents.packed_bytes)}"
+        size += f", written compressed (gzip): {binary_size(contents.packed_bytes)}"
     else:
         size += f" ({binary_size(contents.packed_bytes)} compressed: g)"
     text.append(size + ". Nothing is sent anywhere.")

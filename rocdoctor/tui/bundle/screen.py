@@ -43,7 +43,7 @@ class BundlePage(Page):
         Binding("w", "write", "Write", tooltip="write the file; asks where"),
         Binding("slash", "search", "Search", key_display="/", tooltip="search the questions"),
         Binding("m", "masked", "Masked", tooltip="to the next place where something was masked"),
-        Binding("g", "pack", "Pack", tooltip="write it packed (gzip), or as text"),
+        Binding("g", "pack", "Pack", tooltip="write it compressed (gzip), or as text"),
         Binding("c", "copy", "Copy path", show=False, tooltip="the path of the written file, to the clipboard"),
         Binding("escape", "back", "Back", show=False),
     ]
@@ -98,7 +98,7 @@ class BundlePage(Page):
             self._forget()
         if look.busy:
             if self._contents is None:
-                self._say("Waiting until all questions are answered; then this screen shows what a bundle holds.")
+                self._say("Waiting until all questions are answered; then this screen shows what a bundle contains.")
             return
         if self._of == (host, look.diagnosis):
             return
@@ -235,7 +235,7 @@ class BundlePage(Page):
         if index >= len(self._hits):
             self._drawn = ("", "")
             answer.put(None)
-            self.query_one("#view-title", Painted).update(Text("no question holds these words"))
+            self.query_one("#view-title", Painted).update(Text("no question contains these words"))
             return
         from rocdoctor.tui.bundle.contents import text_of
 
@@ -345,6 +345,6 @@ class BundlePage(Page):
 
     def _stored(self, result: tuple[Path, int, bool]) -> None:
         self._path, size, packed = result
-        self._written = f"Written: {self._path} ({binary_size(size)}{', packed' if packed else ''}; c copies the path)"
+        self._written = f"Written: {self._path} ({binary_size(size)}{', compressed' if packed else ''}; c copies the path)"
         self._draw_head()
         self.notify(self._written, markup=False)

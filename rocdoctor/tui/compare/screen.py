@@ -22,8 +22,8 @@ from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Lines
 
 _HINT = (
-    "Open other evidence (o) to see how this machine differs from it: a node that works, or a bundle from before "
-    "something changed. The command is rocdoctor diff."
+    "Open other evidence (o) to see how this machine differs from it, such as a node that works, or "
+    "a bundle from before a change. The command is rocdoctor diff."
 )
 _Found = tuple[Snapshot, Comparison]
 
@@ -39,7 +39,7 @@ class ComparePage(Page):
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("up, down", "scroll; also j, k, page up and page down"),
-        ("escape", "stop reading, else to the overview"),
+        ("escape", "stop reading, otherwise back to the overview"),
     )
     CSS = """
     ComparePage #compare-head { height: auto; padding: 0 1; }

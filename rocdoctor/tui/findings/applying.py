@@ -66,10 +66,10 @@ def prepare(finding: Finding, check: str, diagnosis: Diagnosis, place: TargetMac
     work = FixWork() if found.refusal else work_of(found.fix, found.changes, check, place)
     refusal = found.refusal
     if not refusal and not work.steps:
-        refusal = "; ".join(work.left) or "it is done already"
+        refusal = "; ".join(work.left) or "it is already done"
     asked = "" if refusal else question(work, place)
     if len(asked) > _MOST_ASKED:
-        refusal = "it changes more than can be read in a question"
+        refusal = "it changes too much to show in one question"
     return Prepared(found, work, asked, refusal)
 
 

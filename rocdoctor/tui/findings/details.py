@@ -93,7 +93,7 @@ def steps_for(host: Host, row: FindingsRow, diagnosis: Diagnosis) -> tuple[NextS
     command = command_of(gap.source.question) if gap.source is not None and gap.reason in _OPEN else ShellCommand("")
     if command and topic != "kernel-log":
         why = "Run it on this machine: it" if host.kind == "live" else "Run it on that machine: it"
-        steps.append(NextStep(command, f"{why} answers the question that is open here"))
+        steps.append(NextStep(command, f"{why} answers the open question"))
     if host.kind == "text" and not steps:
         cause = diagnosis.causes[0].cause if diagnosis.causes else ""
         steps += missing_outputs(diagnosis.machine, host.available(), cause)

@@ -282,7 +282,7 @@ def _no_finding(out: _Page, row: FindingsRow, details: Details | None) -> None:
         return
     if row.state == "crashed":
         out.say(f"The check itself broke: {one_line(row.why)}")
-        out.say("It says nothing about the machine. This is a fault of rocdoctor (or of a check of your own).")
+        out.say("It says nothing about the machine. This is a bug in rocdoctor (or in a check of your own).")
         return
     if row.state == "not-applicable":
         out.say(f"There is nothing to judge here: {one_line(row.why)}.")

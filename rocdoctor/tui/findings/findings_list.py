@@ -140,7 +140,7 @@ def sections(diagnosis: Diagnosis, preliminary: bool = False) -> tuple[FindingsS
         result.append(FindingsSection(_heading(number, cause, preliminary), (*own, *below)))
     standing = {cause.cause for cause in causes}
     others = [row for row in rows if _grave(row) and row.cause not in standing and row.key not in parents]
-    words = "other findings" if causes else "no root cause is known; begin with the first"
+    words = "other findings" if causes else "no root cause is known; start with the first"
     result.append(FindingsSection(words, tuple(others)))
     graver = any(_grave(row) for row in rows)
     result.append(

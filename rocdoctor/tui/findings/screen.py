@@ -63,12 +63,12 @@ class FindingsPage(Page):
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("s, a", "filter by severity, by area (GPU, driver, links ...)"),
         ("y", "copy the whole page as text"),
-        ("e", "the whole answer that shows it, as a bundle holds it"),
+        ("e", "the whole answer that shows it, as in a bundle"),
         ("Enter", "only the page; Escape returns to the list"),
         ("n, p", "next and previous finding; in the list also arrows"),
         ("space", "scroll the page down, backspace up"),
         ("Tab", "from the list to the page and back, for the arrows"),
-        ("Escape", "out of the search, a verification, a filter"),
+        ("Escape", "leave the search, a verification or a filter"),
     )
     CSS = """
     FindingsPage #both { layout: vertical; height: 1fr; }

@@ -42,7 +42,7 @@ class PastePage(Page):
         Binding("ctrl+o", "file", "File", key_display="^o", tooltip="read a file, folder or bundle instead"),
         Binding("o", "everywhere", "Open", tooltip="open what was diagnosed on all screens; b returns"),
         Binding("f8", "clear", "Clear", show=False, tooltip="clear the text"),
-        Binding("escape", "back", "Back", tooltip="one step back: leave the text, stop, or return to the text"),
+        Binding("escape", "back", "Back", tooltip="one step back: leave the text, stop, or return to it"),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("ctrl+d", "diagnose, as F5 does"),

@@ -132,7 +132,9 @@ class PlanFiles(Horizontal):
         wanted = self.targets
 
         def work(task: Background[Emission]) -> Emission:
-            return emission(form, machine, wanted, counter(task, self.say, "planning within what these files can say"))
+            return emission(
+                form, machine, wanted, counter(task, self.say, "planning within what these files can express")
+            )
 
         def done(made: Emission) -> None:
             self.emission = made

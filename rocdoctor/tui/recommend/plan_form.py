@@ -20,7 +20,7 @@ from rocdoctor.tui.widgets.painted import Painted
 from rocdoctor.tui.widgets.rows import Rows
 
 _HINTS = {
-    "models": "Up and down choose a model. / searches, and takes a config.json or sizes (layers=32,hidden=4096) too.",
+    "models": "Up and down choose a model. / searches, and also takes a config.json or sizes (layers=32,hidden=4096).",
     "search": "Words of a model's name; or a config.json, or sizes. Enter returns to the list.",
     "seq": "Tokens of a sequence. Empty: 4096 to pretrain, else 2048.",
     "batch": "Sequences of one step over all GPUs. Empty: the plan chooses.",

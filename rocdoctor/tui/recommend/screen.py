@@ -41,7 +41,7 @@ class RecommendPage(Page):
     AREA = "recommend"
     ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the form stands beside the plan
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "plan", "Plan", tooltip="make the plan; from the plan on to its files"),
+        Binding("enter", "plan", "Plan", tooltip="make the plan; from the plan, go on to its files"),
         Binding("f", "files", "Files", tooltip="the files of the plan"),
         Binding("m", "estimate", "Memory", tooltip="the plan's memory by part, its speed, and why"),
         Binding("w", "write", "Write", tooltip="write the files; asks for a folder"),
@@ -62,7 +62,7 @@ class RecommendPage(Page):
         ("l, L", "check the plan's files, or a file that you name, as rocdoctor lint does"),
         ("a", "apply the smallest change where nothing fits"),
         ("space", "choose a target of the files, or leave it out"),
-        ("escape", "stop the search; else one step back"),
+        ("escape", "stop the search; otherwise one step back"),
     )
     CSS = """
     RecommendPage #form-box { width: 1fr; }
@@ -199,7 +199,7 @@ class RecommendPage(Page):
 
             unfit = self._unfit(self._answer)
             it = "it" if unfit and len(unfit[0].gpus) == 1 else "them"
-            ahead = f"{unfit[0].short}; this plan counts {it} in. " if unfit else ""
+            ahead = f"{unfit[0].short}; this plan includes {it} anyway. " if unfit else ""
             self._say(ahead + headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 
     async def on_plan_form_submitted(self) -> None:
@@ -339,7 +339,7 @@ class RecommendPage(Page):
         """The command line of what is seen."""
         source = self._source()
         if self._answer is None or source == "":
-            self.notify("no command line gives this plan" if self._answer else "there is no plan yet")
+            self.notify("no command line makes this plan" if self._answer else "there is no plan yet")
             return
         targets = self._files.targets if self.view == "files" else ()
         line = command(self._of, source, targets, FOLDER)

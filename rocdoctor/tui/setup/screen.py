@@ -284,13 +284,13 @@ def outcome(step: Step, found: Verified) -> Text:
     if found.step is None:
         text = Text("Done: the plan no longer needs this step.", style=STATE_STYLE["done"])
     elif found.step.state == "done":
-        text = Text("Done: the machine shows it.", style=STATE_STYLE["done"])
+        text = Text("Done: verified on the machine.", style=STATE_STYLE["done"])
     else:
         words = f"Not done yet: {state_words(found.plan, found.step)}. {one_line(found.step.why)}"
         text = Text(words, style=STATE_STYLE[found.step.state])
         later = {"new-login": "at the next login", "reboot": "after a restart"}.get(step.effective)
         if later:
-            text.append(f" It takes effect {later}, and cannot be seen before.", style="not bold")
+            text.append(f" It takes effect {later}, and cannot be verified before.", style="not bold")
     if found.output is not None and step.verify is not None:
         text.append_text(output_text(step.verify.command, found.output))
     return text

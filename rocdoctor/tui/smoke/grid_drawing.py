@@ -255,7 +255,7 @@ def _progress_words(row: GridRow, live: bool) -> str:
         return STATE_WORDS.get(row.progress.state, "begun, without a verdict")
     if row.waits:
         return "not begun yet"
-    return "not run" + ("; space chooses it, s starts" if live else " in this evidence")
+    return "not run" + ("; space selects it, s starts" if live else " in this evidence")
 
 
 def _ranks_words(one: ModeResult) -> str:

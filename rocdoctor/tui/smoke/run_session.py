@@ -238,7 +238,7 @@ def trouble(diagnosis: Diagnosis, platform: str) -> Trouble | None:
     torch = diagnosis.machine.torch
     where = value_or(torch.interpreter, "the interpreter under test")
     if isinstance(torch.interpreter, Unknown) and torch.interpreter.reason == "absent":
-        return Trouble("No Python interpreter was found to run them with.", "Start rocdoctor --python PATH.")
+        return Trouble("No Python interpreter was found to run them.", "Start rocdoctor --python PATH.")
     if isinstance(torch.version, Known) and torch.version.value is None:
         fix = _fix_of(diagnosis, "torch-not-installed")
         return Trouble(f"torch is not installed in {where}.", f"{fix} {_OTHERWISE}".strip())

@@ -56,7 +56,9 @@ class SmokePage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "start", "Start", tooltip="run the chosen modes"),
         Binding("x", "cancel", "Cancel", tooltip="end the run and all its processes"),
-        Binding("space", "choose", "Choose", key_display="space", tooltip="run this mode or not", priority=True),
+        Binding(
+            "space", "choose", "Choose", key_display="space", tooltip="select or leave out this mode", priority=True
+        ),
         Binding("o", "only", "Only this", tooltip="run this mode alone"),
         Binding("w", "write", "Write", tooltip="write the results as a file; asks where"),
         Binding("a", "change('whole')", "All modes of the set", show=False),
@@ -71,7 +73,7 @@ class SmokePage(Page):
         ("up, down", "select a mode"),
         ("a", "all modes of the set"),
         ("f", "the set: quick or full"),
-        ("+, -", "more or fewer ranks; below one the machine decides"),
+        ("+, -", "more or fewer ranks; below one, the machine decides"),
         ("e", "backend: auto, nccl, gloo"),
         ("d", "device: auto, or only the CPU"),
         ("g", "measure figures too: how fast this machine is"),
@@ -242,7 +244,7 @@ class SmokePage(Page):
     def _choose(self, how: Callable[[str], bool]) -> None:
         row = self.query_one(SmokeGrid).selected
         if row is not None and row.mode in self._choice.titles and not how(row.mode):
-            self.notify("one mode at least must be left")
+            self.notify("at least one mode must remain")
         self._draw()
 
     def action_change(self, what: str) -> None:

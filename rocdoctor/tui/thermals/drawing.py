@@ -35,7 +35,7 @@ _WHOLE, _TEMP = 77, 18
 _KINDS = {"heat": "heat", "outside": "outside", "power": "power cap"}
 KIND_WORDS = {
     "heat": "heat",
-    "outside": "a signal from outside the GPU (supply, regulator, board)",
+    "outside": "a signal from outside the GPU (power supply, regulator, board)",
     "power": "a limit of power or current (normal under full load)",
 }
 _STYLES = {
@@ -192,7 +192,7 @@ def detail(now: GpuNow, width: int, scale: Scale | None = None, height: int = 0,
     text.append(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))) + "\n")
     text.append_text(finding_line(now.standing))
     if asleep(gpu):
-        text.append("It sleeps and was left asleep: a question to its driver would wake it.\n")
+        text.append("It is asleep and was not woken: asking its driver would wake it.\n")
         return text
     if now.silent_s is not None:
         text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style=WRONG)
@@ -270,7 +270,7 @@ def cpu_line(cpu: CpuSensors, recorded: bool) -> Text:
         low = cpu.slowest_mhz if cpu.slowest_mhz is not None else cpu.clock_mhz
         known.append(f"cores at {low:.0f} to {cpu.clock_mhz:.0f} MHz")
     if cpu.temp_c is None:
-        why = "not in this evidence" if recorded else "no sensor shows it; virtual machines have none"
+        why = "not in this evidence" if recorded else "no sensor reports it; virtual machines have none"
         known.append(f"temperature unknown ({why})")
     text.append(", ".join(known))
     return text
@@ -297,7 +297,9 @@ def no_events(views: Sequence[GpuNow]) -> Text:
         return Text("nothing since this screen was opened")
     if len(silent) == len(views):
         return Text("unknown: nothing here shows when a GPU is slowed down", style=UNKNOWN)
-    said = f"nothing since this screen was opened; unknown of gpu {number_ranges(silent)}, of which nothing is reported"
+    said = (
+        f"nothing since this screen was opened; unknown for gpu {number_ranges(silent)}, of which nothing is reported"
+    )
     return Text(said)
 
 
@@ -356,10 +358,10 @@ def _held_words(now: GpuNow) -> str:
             return "; ".join(f"{KIND_WORDS[kind]}: {one_line(', '.join(names))}" for kind, names in kinds.items())
     word = state(now)
     if flags:
-        return f"nothing that costs speed; reported: {one_line(', '.join(flags))}"
+        return f"nothing that reduces speed; reported: {one_line(', '.join(flags))}"
     if word == "too hot":
         told = now.counted or isinstance(now.gpu.throttle, Known)
-        return "nothing that the driver reports" if told else "unknown: it is too hot, and nothing says more"
+        return "nothing that the driver reports" if told else "unknown: it is too hot, and nothing more is reported"
     return word
 
 
@@ -373,7 +375,7 @@ def _history(series: Sequence[Reading], width: int, scale: Scale | None) -> list
         ("use", "%", lambda one: one.busy_percent),
     )
     room = max(10, min(60, width - HEAD - 22))
-    lines = [f"{_time_words(series[-1].at_s - series[-min(len(series), room)].at_s)}, the newest at the right:"]
+    lines = [f"{_time_words(series[-1].at_s - series[-min(len(series), room)].at_s)}, the newest on the right:"]
     for name, unit, value in rows:
         values = [value(one) for one in series][-room:]
         known = [one for one in values if one is not None]

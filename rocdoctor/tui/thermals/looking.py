@@ -33,14 +33,14 @@ def state_line(
         return Text(f"Recorded values, no history: a recording cannot be read again.{ordered}")
     text = Text()
     if trouble:
-        text.append(f"Cannot look: {one_line(trouble)}. Press n to try again.", style=WRONG)
+        text.append(f"Cannot read the sensors: {one_line(trouble)}. Press n to try again.", style=WRONG)
         return text
     for name, seconds in silent.items():
-        text.append(f"no answer from {name} since {seconds:.0f} s. ", style=WRONG)
+        text.append(f"no answer from {name} for {seconds:.0f} s. ", style=WRONG)
     if rate_s:
-        text.append(f"Looking every {rate_s:g} s; " if rate_s != 1 else "Looking every second; ")
+        text.append(f"Reading every {rate_s:g} s; " if rate_s != 1 else "Reading every second; ")
     else:
-        text.append("Not looking again (off); ")
+        text.append("Not reading again (off); ")
     text.append("waiting for the first answer" if sample is None else f"last answer {sample.clock}")
     if order != "number":
         text.append(f"; sorted by {order}")
@@ -52,5 +52,5 @@ def state_line(
 def no_values(gpus: Sequence[Gpu]) -> Text:
     """Of a recording without any sensor: one sentence instead of a line for each GPU, and who would tell its users."""
     listed = number_ranges(one.index for one in gpus)
-    text = Text(f"This evidence has no sensor values of gpu {listed}.")
+    text = Text(f"This evidence has no sensor values for gpu {listed}.")
     return text.append(f"\nWhich process holds a GPU: {unrecorded(one.vendor for one in gpus)}.", style=UNKNOWN)

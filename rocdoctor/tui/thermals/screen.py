@@ -60,7 +60,7 @@ class ThermalsPage(Page):
     ROOMY: ClassVar[Mapping[str, int]] = {"two": 110}  # the events stand beside the details
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
-        Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, or not at all"),
+        Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="read less often, or not at all"),
         Binding("full_stop", "now", "Now", show=False, key_display=".", tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
         Binding("p", "plots", "Plots", tooltip="only the plots of the selected GPU, or its values again"),

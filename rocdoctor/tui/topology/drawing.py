@@ -126,14 +126,14 @@ def _reading(machine: Machine, width: int) -> list[Text]:
         said.append(
             "[16 GT/s x8] is a PCIe link as it runs now: the rate of a lane, and how many lanes. "
             + (f"{', '.join(named)}." if named else "")
-            + (' "could" is what both of its ends are able to do.' if any(could_words(link) for link in links) else "")
+            + (' "could" is what both ends support.' if any(could_words(link) for link in links) else "")
         )
     if any(slower_than_it_could(link) for link in links):
-        said.append("An idle GPU lowers the rate of its link and raises it at work: a low rate alone is not a fault.")
-    if any(narrowest_limb(machine, gpu) for gpu in machine.gpus):
         said.append(
-            '"narrowest" is the link that carries least on a GPU\'s way to the CPU: a fault only where a check says so.'
+            "An idle GPU lowers the rate of its link and raises it under load: a low rate alone is not a fault."
         )
+    if any(narrowest_limb(machine, gpu) for gpu in machine.gpus):
+        said.append('"narrowest" is the slowest link between a GPU and the CPU: a fault only if a check says so.')
     said += [
         f"{sign[:1].upper()}{sign[1:]}."
         for sign in dict.fromkeys(hypervisor_sign(machine, gpu) for gpu in machine.gpus)

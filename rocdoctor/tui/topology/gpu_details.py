@@ -68,7 +68,7 @@ def _findings(page: _Page, verdicts: Sequence[Verdict], gpu: Gpu) -> None:
 
 
 def _numbers(page: _Page, machine: Machine, gpu: Gpu) -> None:
-    page.title("numbers by which programs call it")
+    page.title("numbers that programs use for it")
     tools = (("HIP", gpu.hip_index), ("torch", gpu.torch_index), (labels.smi_name(gpu), gpu.smi_index))
     wanted = tools if gpu.vendor == "amd" else tools[1:]
     page.say(", ".join(f"{name} {_number(fact)}" for name, fact in wanted))
@@ -137,7 +137,7 @@ def _port(hop: PcieHop, word: str, gpu: Gpu) -> str:
     if word == "root port" and not gpu.pcie.path_complete:
         word = "port"
     ids = [one.value for one in (hop.vendor_id, hop.device_id) if isinstance(one, Known)]
-    made_up = ", made up by a hypervisor" if hop.virtual else ""
+    made_up = ", emulated by a hypervisor" if hop.virtual else ""
     return f"{word} {hop.bdf}" + (f" ({one_line(':'.join(ids))}{made_up})" if ids or made_up else "")
 
 

@@ -183,7 +183,7 @@ def _port(branch: Branch, gpu: Gpu | None) -> list[Atom]:
     if port is None:
         return atoms("on the root bus:") if gpu is not None and gpu.pcie.path_complete else atoms("port not known")
     if port.virtual:
-        return atoms(f"port {port.bdf} (made up by a hypervisor)")
+        return atoms(f"port {port.bdf} (emulated by a hypervisor)")
     complete = all(one.pcie.path_complete for one in branch.gpus())
     return atoms(f"root port {port.bdf}" if complete else f"port {port.bdf} (what is above is not known)")
 

@@ -37,7 +37,9 @@ class TopologyPage(Page):
         Binding("up,k", "go(-1)", "Previous GPU", show=False),
         Binding("down,j", "scroll(1)", "Scroll", key_display="↑↓"),
         Binding("up,k", "scroll(-1)", "Scroll up", show=False),
-        Binding("v", "view", "View", tooltip="the machine as boxes, or as a tree with all that is known of each link"),
+        Binding(
+            "v", "view", "View", tooltip="the machine as boxes, or as a tree with all that is known about each link"
+        ),
         Binding("m", "links", "Links", tooltip="to the links between GPUs"),
         Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
         Binding("enter", "findings", "Findings", tooltip="the findings of the GPU, or all"),

@@ -433,9 +433,9 @@ def test_long_answers_are_shown_in_part_and_said_so(monkeypatch: pytest.MonkeyPa
     )
     contents = bundling.gather(host, None)
     index = next(i for i, one in enumerate(contents.rows) if one.question == "read /proc/cmdline")
-    assert "bytes more, which the file holds too" in bundling.text_of(contents, index)
+    assert "more bytes, which are in the file too" in bundling.text_of(contents, index)
     assert "questions with their answers" in head(contents, True, "").plain
-    assert "written packed" in head(contents, True, "").plain
+    assert "written compressed" in head(contents, True, "").plain
 
 
 def test_a_finding_leads_to_the_whole_answer_that_shows_it_at_every_width() -> None:

@@ -77,7 +77,7 @@ def test_a_cause_is_called_what_its_finding_knows_more_precisely() -> None:
 
 def test_findings_without_a_cause_are_a_list_of_their_own() -> None:
     found = sections(diagnosis_of([failed("lone", "Something.", "warning")]))
-    assert _shape(found) == [("no root cause is known; begin with the first", [("lone", "")])]
+    assert _shape(found) == [("no root cause is known; start with the first", [("lone", "")])]
     notes = sections(diagnosis_of([failed("note", "A remark.", "info")]))
     assert [one.heading for one in notes] == ["nothing to fix; worth knowing"]
 

@@ -330,4 +330,4 @@ def test_more_than_can_be_read_is_refused(scratch: Scratch) -> None:
     finding = replace(found.finding, fix=fix, confidence="certain")
     diagnosis = diagnosis_of((replace(found, finding=finding),))
     prepared = prepare(finding, "a-check", diagnosis, scratch.place())
-    assert prepared is not None and not prepared.possible and "more than can be read" in prepared.refusal
+    assert prepared is not None and not prepared.possible and "changes too much to show" in prepared.refusal

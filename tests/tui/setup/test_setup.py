@@ -201,7 +201,7 @@ def test_verify_looks_at_the_machine_anew() -> None:
         assert page.selected is not None
         person.do(page.selected)
         await pilot.press("v")
-        await until(pilot, lambda: "Done: the machine shows it" in shown(app))
+        await until(pilot, lambda: "Done: verified on the machine" in shown(app))
         return [step.id for step in page.plan.steps if step.state == "done"]
 
     assert "device-access" in driven(host, verify, (120, 50))
@@ -210,5 +210,5 @@ def test_verify_looks_at_the_machine_anew() -> None:
 def test_the_longer_limit_of_a_torch_import_is_said_while_it_runs() -> None:
     torch = Verify(command=ShellCommand("python3 -c 'import torch'"))
     step = Step("torch", "Install torch", "todo", "It is not there.", verify=torch)
-    assert "It imports torch, which may take a while: it gets up to 60 s." in screen.verifying(step).plain
+    assert "It imports torch, which may take up to 60 s." in screen.verifying(step).plain
     assert "torch" not in screen.verifying(replace(step, verify=None)).plain

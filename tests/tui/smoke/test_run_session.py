@@ -78,9 +78,7 @@ def test_what_stands_in_the_way() -> None:
     )
     broken = TorchBuild(interpreter=k("/p"), version=k("2.9.1"), import_error=k("OSError: libamdhip64.so.6"))
     assert said(broken) == "torch cannot be imported in /p: OSError: libamdhip64.so.6"
-    assert (
-        said(TorchBuild(interpreter=Unknown("none", "absent"))) == "No Python interpreter was found to run them with."
-    )
+    assert said(TorchBuild(interpreter=Unknown("none", "absent"))) == "No Python interpreter was found to run them."
     assert said(TorchBuild(interpreter=k("/p"), version=k("2.9.1")), "darwin") == "Smoke tests run on Linux only."
     assert said(TorchBuild(interpreter=k("/p"), version=k("2.9.1"), import_error=k(None))) == ""
     assert said(TorchBuild()) == "", "what is not known stands in nobody's way"

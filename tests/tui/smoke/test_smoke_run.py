@@ -102,7 +102,7 @@ def test_the_choice_and_the_place_survive_other_screens_and_another_size(host: L
         assert "modes 1 " in form(app)
         assert shown(app).count("[x]") == 1
         await pilot.press("space")
-        assert "one mode at least must be left" in notices(app)
+        assert "at least one mode must remain" in notices(app)
         assert "modes 1 " in form(app)
 
     driven(host, look)
@@ -254,8 +254,8 @@ def test_a_run_that_cannot_start_says_why(host: LiveFixture, runner: ScriptedRun
         await opened(app, pilot)
         await pilot.press("s")
         await until(pilot, runner.running.is_set)
-        runner.finish(note="--backend nccl needs a GPU and torch sees none\x1b[2J; use --backend gloo")
-        await until(pilot, lambda: "could not run: --backend nccl needs a GPU and torch sees none;" in state(app))
+        runner.finish(note="--backend nccl needs a GPU, but torch sees none\x1b[2J; use --backend gloo")
+        await until(pilot, lambda: "could not run: --backend nccl needs a GPU, but torch sees none;" in state(app))
 
     driven(host, look)
 

@@ -190,7 +190,7 @@ def test_a_card_without_a_stated_limit_says_so() -> None:
 def test_a_sleeping_gpu_is_not_unknown_but_asleep() -> None:
     asleep = card(runtime_status="suspended", temps=(), throttle=u())
     assert state(GpuNow(asleep)) == "asleep"
-    assert "It sleeps and was left asleep" in text_of(asleep)
+    assert "It is asleep and was not woken" in text_of(asleep)
 
 
 def test_what_slows_it_is_said_in_a_word_and_a_clause() -> None:
@@ -200,7 +200,7 @@ def test_what_slows_it_is_said_in_a_word_and_a_clause() -> None:
     assert state(GpuNow(card(throttle=("ppt0",)))) == "power cap"
     assert state(GpuNow(nvidia_gpu(throttle=("hw_power_brake_slowdown",)))) == "outside"
     assert state(GpuNow(nvidia_gpu(throttle=("gpu_idle",)))) == "nothing"
-    assert "nothing that costs speed; reported: gpu_idle" in text_of(nvidia_gpu(throttle=("gpu_idle",)))
+    assert "nothing that reduces speed; reported: gpu_idle" in text_of(nvidia_gpu(throttle=("gpu_idle",)))
     assert state(GpuNow(card(throttle=u()))) == "unknown"
     assert state(GpuNow(card(throttle=u()), counted=True)) == "nothing", "its counters did not grow"
     assert state(GpuNow(card(throttle=u(), temps=(Temperature("edge", k(101.0), k(100.0)),)))) == "too hot"
@@ -219,7 +219,7 @@ def test_where_it_is_watched_the_events_count() -> None:
 def test_the_history_has_its_ends_in_words() -> None:
     series = tuple(reading_of(card(temps=(Temperature("edge", k(40.0 + at), k(100.0)),)), at) for at in range(20))
     text = detail(GpuNow(card(), series), 77).plain
-    assert "the last 19 s, the newest at the right:" in text
+    assert "the last 19 s, the newest on the right:" in text
     line = next(line for line in text.splitlines() if line.startswith("temperature"))
     assert line.endswith("40 to 59 °C")
     assert "▁" in line
@@ -308,11 +308,11 @@ def test_a_temperature_of_three_digits_keeps_the_name_and_is_red_beside_its_limi
     assert any(span.style == WRONG and "101" in line.plain[span.start : span.end] for span in line.spans)
     assert line.plain.rstrip().endswith("too hot")
     # Where no source tells of throttling, nothing may say that there is none.
-    assert "unknown: it is too hot, and nothing says more" in detail(now, 100).plain
+    assert "unknown: it is too hot, and nothing more is reported" in detail(now, 100).plain
     assert no_events([now]).plain.startswith("unknown")
     told = GpuNow(amd_gpu(throttle=()))
     assert no_events([told]).plain == "nothing since this screen was opened"
-    assert "unknown of gpu" in no_events([told, now]).plain
+    assert "unknown for gpu" in no_events([told, now]).plain
 
 
 def _cells_of(drawn: Text | Table) -> list[str]:

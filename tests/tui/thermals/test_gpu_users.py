@@ -136,7 +136,7 @@ def test_a_recording_says_which_command_shows_the_process(name: str, command: st
 def test_a_recording_without_sensors_says_it_too() -> None:
     gpus = [amd_gpu(0), amd_gpu(1), nvidia_gpu(2)]
     text = no_values(gpus).plain
-    assert "no sensor values of gpu 0-2" in text
+    assert "no sensor values for gpu 0-2" in text
     assert "on that machine rocm-smi --showpids or nvidia-smi shows it" in text
 
 

@@ -81,7 +81,7 @@ def test_values_change_while_one_watches_and_can_be_sorted_and_written(tmp_path:
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await answered(app, pilot)
-        assert "Looking every 2 s" in shown(app)
+        assert "Reading every 2 s" in shown(app)
         assert "mem 60 of 108" in shown(app)
         host.texts[temperature(0, 3)] = "104000"
         await pilot.press("full_stop")
@@ -117,10 +117,10 @@ def test_the_rate_is_chosen_with_keys_and_said_in_words() -> None:
             await pilot.press("plus")
             await until(pilot, lambda words=words: f"Looking {words}" in shown(app))  # type: ignore[misc]
         for words in (
-            "Looking every second",
-            "Looking every 2 s",
-            "Looking every 5 s",
-            "Looking every 10 s",
+            "Reading every second",
+            "Reading every 2 s",
+            "Reading every 5 s",
+            "Reading every 10 s",
             "Not looking again (off)",
         ):
             await pilot.press("minus")
@@ -170,7 +170,7 @@ def test_a_machine_that_hangs_is_named_and_no_second_look_begins() -> None:
         await answered(app, pilot)
         await pilot.press("plus", "plus")
         host.hanging = "/drm/card4/device/hwmon/"
-        await until(pilot, lambda: re.search(r"no answer from gpu 3 since \d+ s", shown(app)))
+        await until(pilot, lambda: re.search(r"no answer from gpu 3 for \d+ s", shown(app)))
         began = looks(app)
         await pilot.press("n", "n", "down", "plus", "minus")
         await pilot.pause(1.5)
@@ -207,7 +207,7 @@ def test_who_does_not_answer_or_breaks_is_named_until_it_answers_and_the_others_
         await answered(app, pilot)
         host.timing_out = "/drm/card1/device/"
         await pilot.press("full_stop")
-        await until(pilot, lambda: "no answer from gpu 1 since" in shown(app))
+        await until(pilot, lambda: "no answer from gpu 1 for" in shown(app))
         lines = shown(app).splitlines()
         assert next(line for line in lines if line.startswith(" 0 ")).count("unknown") == 1
         assert "no answer" in next(line for line in lines if line.startswith(" 1 "))
@@ -216,12 +216,12 @@ def test_who_does_not_answer_or_breaks_is_named_until_it_answers_and_the_others_
         await until(pilot, lambda: "no answer" not in shown(app))
         host.hanging = "/drm/card1/device/hwmon/"
         await pilot.press("full_stop")
-        await until(pilot, lambda: "no answer from gpu 1 since" in shown(app))
+        await until(pilot, lambda: "no answer from gpu 1 for" in shown(app))
         host.let_go()
         await until(pilot, lambda: "no answer" not in shown(app))
         monkeypatch.setattr(Watch, "look", broken)
         await pilot.press("full_stop")
-        await until(pilot, lambda: "Cannot look: OSError: the child is gone" in shown(app))
+        await until(pilot, lambda: "Cannot read the sensors: OSError: the child is gone" in shown(app))
         monkeypatch.setattr(Watch, "look", whole)
         await pilot.press("full_stop")
         await until(pilot, lambda: "last answer" in shown(app))
