@@ -144,6 +144,11 @@ BETTER = {
     r"\bends (?:in|with) (?:InvalidBackend|(?:Type|Attribute|Runtime)Error)\b": "raises",
     r"\bsupply with reserve\b": "with headroom",
     r"\ba matter of a setting\b": "this is only a setting",
+    r"\b(?:manager|daemon) (?:does|did) not run\b": "is not running",
+    r"\bmanager of exactly\b": "in exactly the driver's version",
+    r"\bmade up by a hypervisor\b": "emulated by",
+    r"\bshows \d[\d.]*e-\d": "makes a difference of",
+    r"\bdriver has no path for\b": "does not support",
 }
 # Each begins at a word, so that other places need no look.
 _ANY = re.compile(rf"\b(?=\w)(?:{'|'.join(BETTER)})")
@@ -355,6 +360,10 @@ def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
         "the loaded nvidia module wants 570",
         "The device nodes may not be opened in the container.",
         "The limit of locked memory is too small.",
+        "the fabric manager does not run, or failed",
+        "a port above the GPU was made up by a hypervisor",
+        "one flipped bit of one gradient shows 1.7e-4",
+        "The compute driver has no path for this chip.",
     ],
 )
 def test_each_recurring_stumble_is_found(said: str) -> None:

@@ -345,6 +345,8 @@ class BundlePage(Page):
 
     def _stored(self, result: tuple[Path, int, bool]) -> None:
         self._path, size, packed = result
-        self._written = f"Written: {self._path} ({binary_size(size)}{', compressed' if packed else ''}; c copies the path)"
+        self._written = (
+            f"Written: {self._path} ({binary_size(size)}{', compressed' if packed else ''}; c copies the path)"
+        )
         self._draw_head()
         self.notify(self._written, markup=False)
