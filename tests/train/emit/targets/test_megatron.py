@@ -209,7 +209,7 @@ def test_each_argument_has_a_reason() -> None:
         ({"precision": "pure bf16"}, "fp32 master weights"),
         ({"precision": "fp8-rowwise"}, "nearest: fp8"),
         ({"precision": "fp8", "parallel": {"dist_opt": False}}, "nearest: dist_opt true"),
-        ({"precision": "fp32"}, "16 bits"),
+        ({"precision": "fp32"}, "16-bit only"),
         ({"recompute": "selective-op"}, "nearest: selective"),
         ({"recompute": "full", "recompute_layers": 3, "parallel": {"pp": 4, "vpp": 2}}, "nearest: 4"),
         ({"fused_ce": "liger"}, "fused cross-entropy"),
