@@ -65,11 +65,35 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
         g = gradients * count / (shard if plan.zero >= 2 else 1)
         o = optimizer * count / (shard if plan.zero >= 1 else 1)
         w, o = (0.0 if plan.offload_weights else w), (0.0 if plan.offload_optimizer else o)
-        g = 0.0 if plan.offload_weights and work.framework == "fsdp2" else g
-        return w + o, g
+        return w + o, 0.0 if _gradients_away(work) else g
 
     dense, experts = split(part.dense, plan.shard), split(part.expert, plan.expert_ranks(plan.shard))
     return dense[0] + experts[0], dense[1] + experts[1]
+
+
+def _gradients_away(work: Work) -> bool:
+    """Whether gradients lie in main memory: FSDP2 moves them with the weights, DeepSpeed with the optimizer (``device``
+    in runtime/zero/stage_1_and_2.py and stage3.py, edaa72212, read 2026-11-30)."""
+    plan = work.parallel
+    if work.framework == "deepspeed":
+        return plan.offload_optimizer
+    return work.framework == "fsdp2" and plan.offload_weights
+
+
+def _held_for_gradients(work: Work, part: Shares) -> float:
+    """Bytes that DeepSpeed's allocator holds where gradients lie in main memory, as much as they would take.
+
+    Live memory has none of it: 9.4 GiB of 7B on 8 GPUs with ZeRO-3, 16.9 with ZeRO-2 (chenyaofo's table, 0.14.2). But
+    max_reserved of 8B on 8 GPUs (stas00/ml-engineering, when-to-upgrade-gpus) lies 0.6 to 3.0 GiB above what the
+    sources explain, at four lengths, and this is 1.9. The reason is not known.
+    """
+    plan = work.parallel
+    if work.framework != "deepspeed" or work.method != "full" or not plan.offload_optimizer:
+        return 0.0
+    each = bytes_per_parameter(work)[1]
+    if plan.zero < 2:
+        return 0.0
+    return each * (part.dense / plan.shard + part.expert / plan.expert_ranks(plan.shard))
 
 
 def adapters(work: Work) -> float:
@@ -156,6 +180,13 @@ def _bucket(work: Work, part: Shares) -> float:
     return 4.0 * min(5e8 if work.bucket is None else float(work.bucket), part.total)
 
 
+def _has_bucket(work: Work) -> bool:
+    """Whether a bucket lives as long as the optimizer: that of ZeRO-3 does (``__init__`` of stage3.py), while ZeRO-2
+    makes its own at the first gradient and gives them back after the last (``setup_buckets``, ``_release_ipg_buffers``
+    of stage_1_and_2.py; edaa72212, read 2026-11-30)."""
+    return work.framework == "deepspeed" and work.parallel.zero == 3
+
+
 def _unpacked(work: Work, part: Shares) -> float:
     """Bytes of 4-bit weights that are unpacked at a time: the larger half of a layer."""
     attention = attention_matrix(work.model) / work.parallel.tp
@@ -217,6 +248,9 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     flight = _gathered(work, part)
     gathered, buffers = flight.backward, flight.buffers
     buckets = bucket_bytes(work, part.total)
+    lasting_bucket = _bucket(work, part) / 2 if _has_bucket(work) else 0.0
+    buffers -= lasting_bucket
+    buckets += lasting_bucket
     base += _boundaries(work, plan) + buckets
     saved, working = stage_bytes(work)
     tokens = work.tokens
@@ -259,7 +293,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     idle = idle_segments(work) if loss_counts else 0.0
     passing = max(0.0, max(most, phases["backward"][1] + left_by_head(work)) - gathered)
     least, roomy = needed(work, table), with_room(work, table)
-    enough = max(peak, base + lasting + gathered + least * passing + idle)
+    enough = max(peak, base + lasting + gathered + least * passing + idle) + _held_for_gradients(work, part)
     # DeepSpeed's pieces are larger than the segments that activations leave, so with room they get their own.
     more = (roomy - least) * passing + (step_copy(work, gradients) if work.framework == "deepspeed" else 0.0)
     loading = base + gradients + merged_at_start(work)

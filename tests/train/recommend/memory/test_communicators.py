@@ -130,6 +130,25 @@ def test_a_checkpoint_is_joined_beside_the_weights() -> None:
     assert merged_at_start(on_gpu.work) == 0
 
 
+def test_a_bucket_of_zero_3_lives_beside_the_logits() -> None:
+    # The loss of 32,768 tokens decides, long before the first gradient meets a bucket.
+    def live(stage: int, bucket: int) -> float:
+        return deepspeed(parallel={"zero": stage, "dp": 8}, seq=32768, reduce_bucket=bucket).memory.live_peak
+
+    assert live(3, 500_000_000) - live(3, 100_000_000) == pytest.approx(2 * 4e8)
+    assert live(2, 500_000_000) == live(2, 100_000_000)
+
+
+def test_gradients_in_main_memory_are_not_alive_but_held() -> None:
+    plan = {"zero": 3, "dp": 8, "offload_optimizer": "cpu"}
+    one = deepspeed(parallel=plan, seq=8192, fused_ce="liger")
+    assert one.memory.states == pytest.approx(2 * 7.62e9 / 8, rel=1e-2)
+    # What max_reserved has beyond them is as much as they would take.
+    assert one.memory.needed - one.memory.live_peak >= 2 * 7.6e9 / 8
+    adapted = deepspeed(parallel=plan, seq=8192, method="lora").memory
+    assert adapted.states < one.memory.states * 1.05
+
+
 def test_megatron_deepspeed_divides_as_megatron_does() -> None:
     """BLOOM's 181B on 384 A100 (bigscience, chronicles of tr11): 56 GB of the device, 121 s a step."""
     model = {"name": "bloom-like", "layers": 72, "hidden": 14336, "ffn": 57344, "heads": 64, "kv_heads": 64}
