@@ -201,7 +201,10 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
 
 def _own_builds(work: Work, table: Mapping[str, Any]) -> float:
     """Share of the estimate that torch's own builds may be down at; 1 where one was measured or no run says so."""
-    row = table["own_builds"].get(work.gpu.generation)
+    generation = work.gpu.generation
+    row = table["own_builds"].get(generation)
+    if work.model.experts:
+        row = table["own_builds_experts"].get(generation, row)
     plain = work.framework in ("fsdp2", "fsdp1", "ddp") and work.method == "full"
     known = work.gpu.measured is not None or tried.nearest(work) is not None
     return float(row["v"]) if row is not None and plain and not known else 1.0
