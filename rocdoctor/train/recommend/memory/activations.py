@@ -226,4 +226,6 @@ def loss_bytes(work: Work) -> float:
         each = 16.0 if work.precision == "fp32" else 14.0
     else:
         each = 18.0
-    return whole + each * work.tokens * model.vocab / tp
+    # Autocast makes a 16-bit head of one in fp32, which its gradient needs again.
+    copied = 2.0 * model.vocab * model.hidden / tp if work.prepared else 0.0
+    return whole + copied + each * work.tokens * model.vocab / tp

@@ -113,7 +113,7 @@ def _frozen(work: Work, part: Shares) -> float:
     # bitsandbytes converts linear layers; the experts of transformers 5 are one parameter, which stays in 16 bits.
     experts = 0.0 if work.small_experts else part.expert
     four_bit = max(0.0, inner - experts) if work.method == "qlora" else 0.0
-    return whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit
+    return whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit + (2.0 * outer if work.prepared else 0.0)
 
 
 def _adapted(work: Work, part: Shares) -> tuple[float, float]:

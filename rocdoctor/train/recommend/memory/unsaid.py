@@ -33,7 +33,13 @@ def variants(work: Work) -> Iterator[Variant]:
         yield replace(work, foreach=True), f"{words} (optimizer: adamw_torch_fused rules it out)"
     if work.method == "full" or "framework" not in work.unsaid:
         return
-    if work.method == "qlora" or work.framework == "fsdp1":
+    if work.method == "qlora" and work.framework == "ddp" and "prepared" in work.unsaid:
+        # Of what is not in 4 bits nothing stays in 16 (``prepare_model_for_kbit_training`` of peft/utils/other.py,
+        # 5d602fdbf, read 2026-11-30). TRL and LLaMA-Factory do without it, axolotl casts back.
+        left = "which leaves embedding, head and norms in fp32 (kbit_prepared: false rules it out)"
+        words = f"PEFT's prepare_model_for_kbit_training, {left}"
+        yield replace(work, wide=True, prepared=True), words
+    elif work.framework == "fsdp1" or (work.method == "qlora" and work.framework != "ddp"):
         words = "norms in fp32, as PEFT's and TRL's preparation left them until 2025, widen the residual stream"
         yield replace(work, wide=True), words
     if work.method == "qlora" and work.model.experts:

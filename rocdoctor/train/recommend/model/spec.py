@@ -33,12 +33,13 @@ class Work:
     2026-11-28). ``transformers``: the model code of Hugging Face, which writes norms and the loss out in fp32.
     ``torchao``: 8-bit states are those of torchao, in place of bitsandbytes'. ``adapted``: the linear layers that have
     adapters, None for all. ``foreach``: the optimizer takes torch's foreach form, which copies gradients. ``wide``:
-    norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``small_experts``: experts are in 4
-    bits too. ``doubled``: 8-bit copies of the weights stay beside those in 16 bits. ``growing``: segments of the
-    allocator grow (``expandable_segments:True``). ``bucket``: gradients that DeepSpeed reduces at a time, None for its
-    default. ``loss_alone``: the fused loss is not Liger's, whose kernels compute norms, rotations and the gate as well.
-    ``own_adapters``: adapters are not PEFT's and have the type of the weights. ``unsaid``: fields that say too little,
-    and memory depends on them (``memory/unsaid.py``).
+    norms in fp32 beside frozen weights, which leave the residual stream in fp32. ``prepared``: so are embedding and
+    head beside 4-bit weights. ``small_experts``: experts are in 4 bits too. ``doubled``: 8-bit copies of the weights
+    stay beside those in 16 bits. ``growing``: segments of the allocator grow (``expandable_segments:True``).
+    ``bucket``: gradients that DeepSpeed reduces at a time, None for its default. ``loss_alone``: the fused loss is not
+    Liger's, whose kernels compute norms, rotations and the gate as well. ``own_adapters``: adapters are not PEFT's and
+    have the type of the weights. ``unsaid``: fields that say too little, and
+    memory depends on them (``memory/unsaid.py``).
     """
 
     model: Model
@@ -66,6 +67,7 @@ class Work:
     adapted: tuple[str, ...] | None = None
     foreach: bool = False
     wide: bool = False
+    prepared: bool = False
     small_experts: bool = False
     doubled: bool = False
     growing: bool = False
@@ -175,6 +177,7 @@ def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
         "framework": general,
         "optimizer": spec.get("optimizer") is None,
         "loss": spec.get("fused_ce") is None,
+        "prepared": spec.get("kbit_prepared") is None,
         "weights": "gather" not in str(spec.get("precision"))[:40].lower(),
     }
     return frozenset(name for name, open_end in found.items() if open_end)
@@ -262,6 +265,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
             f"optimizer '{optimizer}' belongs to Megatron-LM's distributed optimizer (precision-aware); nearest: adamw"
         )
     recompute = spec.get("recompute")
+    prepared = "qlora" in method and flag(spec, "kbit_prepared", "kbit_prepared") is True
     return (
         Work(
             model=model,
@@ -290,6 +294,8 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
             foreach=optimizer.replace("-", "_") == "adamw_torch",  # the Trainer's name; the other is adamw_torch_fused
             growing="expandable" in str(spec.get("allocator"))[:60].lower(),
             bucket=_bucket(spec, model.hidden),
+            wide=prepared,
+            prepared=prepared,
             # Cut cross-entropy (apple/ml-cross-entropy; axolotl's plugin of that name patches a model's last step
             # alone) and ``chunked_nll``, the default of TRL's SFTTrainer since 2026, both read 2026-11-30.
             loss_alone=loss == "fused" and re.search(r"cce|cut.?cross|nll", fused) is not None,

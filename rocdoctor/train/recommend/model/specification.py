@@ -101,6 +101,8 @@ def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
         spec["lora_rank"] = work.lora_rank
         if work.adapted is not None:
             spec["lora_targets"] = [f"{one}_proj" for one in work.adapted]
+        if work.prepared:
+            spec["kbit_prepared"] = True
     if work.loss in ("fused", "compiled", "chunked"):
         spec["fused_ce"] = {"fused": "cce" if work.loss_alone else "liger"}.get(work.loss, work.loss)
     elif work.loss == "plain" and (work.model.family == "mpt" or work.framework == "megatron"):

@@ -46,6 +46,26 @@ def test_qlora_of_an_unknown_program_may_keep_the_stream_in_fp32() -> None:
     assert unknown.memory.high - named.memory.high > stream
     assert said(unknown, "norms in fp32") and not said(named, "norms in fp32")
     assert not said(tuned("lora"), "norms in fp32")
+    ruled_out = tuned("qlora", kbit_prepared=False)
+    assert ruled_out.memory == named.memory and not said(ruled_out, "norms in fp32")
+
+
+@pytest.mark.parametrize(("card", "tokens"), [(12, 932), (16, 2551), (24, 5789), (40, 12264), (48, 15502), (80, 28454)])
+def test_embedding_and_head_in_fp32_explain_the_longest_context_of_a_card(card: int, tokens: int) -> None:
+    """Llama 3.1 8B, QLoRA of rank 32 with Transformers and FlashAttention 2 (unsloth.ai, Unsloth benchmarks)."""
+    fields = {
+        "model": "llama-3.1-8b",
+        "gpu": {**A100, "mem_gib": card},
+        "seq": tokens,
+        "micro_batch": 1,
+        "lora_rank": 32,
+    }
+    prepared, unsaid = (tuned("qlora", **fields, **one) for one in ({"kbit_prepared": True}, {}))
+    device = (prepared.memory.reserved + prepared.memory.context) / GIB
+    assert device == pytest.approx(card, rel=0.06)
+    assert unsaid.memory.low / GIB < card < unsaid.memory.high / GIB
+    # 128,256 words of 4,096 elements: two matrices with 2 B more an element.
+    assert prepared.memory.states - unsaid.memory.states == pytest.approx(2 * 2 * 128256 * 4096)
 
 
 def test_experts_in_four_bits_are_not_ruled_out() -> None:
