@@ -51,12 +51,13 @@ def adapter_bytes(work: Work) -> tuple[float, float, float]:
     """Bytes a parameter of adapters: weights, gradients and the optimizer's moments.
 
     PEFT keeps them in fp32 (``autocast_adapter_dtype`` of get_peft_model, 5d602fdbf), torchtune and litgpt in the type
-    of the weights (recipes/lora_finetune_single_device.py, bd2a0fc7c; litgpt/finetune/lora.py, 26857050). Hardly an
+    of the weights (recipes/lora_finetune_single_device.py, bd2a0fc7c; litgpt/finetune/lora.py, 26857050), and TRL in
+    bf16 beside 4-bit weights. Hardly an
     adapter has less than the 4,096 elements below which bitsandbytes keeps 32-bit moments (``min_8bit_size`` of
     optim/optimizer.py, 95f9af30; all read 2026-11-30).
     """
     moments = 0.0 if work.parallel.offload_optimizer else _MOMENTS[work.optimizer]
-    if work.own_adapters and work.pure_bf16:
+    if work.own_adapters and (work.pure_bf16 or work.method == "qlora"):
         return 2.0, 2.0, moments / 2 if work.optimizer == "adam" else moments
     return 4.0, 4.0, moments
 

@@ -183,12 +183,21 @@ def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
     return frozenset(name for name, open_end in found.items() if open_end)
 
 
-def _bucket(spec: Mapping[str, Any], hidden: int) -> int | None:
+def _bucket(spec: Mapping[str, Any], hidden: int, stage: int, why: list[str]) -> int | None:
     """Gradients of one of DeepSpeed's buckets: ``auto`` is the square of the hidden size (``_prepare_deepspeed`` of
-    accelerate/accelerator.py, 16cb6eb80, read 2026-11-29), as LLaMA-Factory, axolotl and ms-swift ship."""
-    if str(spec.get("reduce_bucket")).lower() == "auto":
+    accelerate/accelerator.py, 16cb6eb80, read 2026-11-29).
+
+    LLaMA-Factory (examples/deepspeed), axolotl (deepspeed_configs) and ms-swift (swift/config) ship it for stage 3;
+    ms-swift 2e8 for the others (read 2026-11-30).
+    """
+    asked, named = spec.get("reduce_bucket"), str(spec.get("framework"))[:40].lower()
+    if asked is None and "deepspeed" in named and re.search(r"llama.?factory|axolotl|swift", named):
+        asked = "auto" if stage == 3 else 200_000_000 if "swift" in named else None
+        if asked is not None:
+            why.append(f"reduce_bucket not given: {asked}, as in the DeepSpeed configurations of this program")
+    if str(asked).lower() == "auto":
         return hidden * hidden
-    return whole(spec, "reduce_bucket", "reduce_bucket", high=10**12)
+    return whole({"reduce_bucket": asked}, "reduce_bucket", "reduce_bucket", high=10**12)
 
 
 def _stepwise(spec: Mapping[str, Any], framework: Framework, count: int, gpus: int) -> bool:
@@ -242,6 +251,12 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         # ``compile.components`` (torchtitan/config, components/loss.py), read 2026-11-28.
         loss = "compiled"
         why.append("fused_ce not given: compiled, as torchtitan has done with the model since April 2025")
+    trl = re.search(r"\btrl\b", named) is not None
+    pieces = trl and spec.get("fused_ce") is None and framework != "megatron"
+    if pieces:
+        # ``loss_type`` of trl/trainer/sft_config.py, also with PEFT (_patch_chunked_ce_lm_head), read 2026-11-30.
+        loss = "fused"
+        why.append("fused_ce not given: TRL's chunked_nll, its default since 1.7; earlier releases keep all logits")
     method = str(spec.get("method") or "full")[:60].lower()
     if "offload" in method and "no offload" not in method:
         parallel = replace(parallel, offload_optimizer=True, offload_weights=parallel.zero == 3)
@@ -293,13 +308,14 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
             adapted=read_adapted(spec.get("lora_targets")),
             foreach=optimizer.replace("-", "_") == "adamw_torch",  # the Trainer's name; the other is adamw_torch_fused
             growing="expandable" in str(spec.get("allocator"))[:60].lower(),
-            bucket=_bucket(spec, model.hidden),
+            bucket=_bucket(spec, model.hidden, parallel.zero, why),
             wide=prepared,
             prepared=prepared,
             # Cut cross-entropy (apple/ml-cross-entropy; axolotl's plugin of that name patches a model's last step
             # alone) and ``chunked_nll``, the default of TRL's SFTTrainer since 2026, both read 2026-11-30.
-            loss_alone=loss == "fused" and re.search(r"cce|cut.?cross|nll", fused) is not None,
-            own_adapters=re.search(r"torch.?tune|lit.?gpt", named) is not None,
+            loss_alone=pieces or (loss == "fused" and re.search(r"cce|cut.?cross|nll", fused) is not None),
+            # TRL makes the adapters of 4-bit weights bf16 ones (trl/trainer/sft_trainer.py, f2cd57710, 2026-11-30).
+            own_adapters=re.search(r"torch.?tune|lit.?gpt", named) is not None or (trl and "qlora" in method),
             unsaid=_unsaid(spec, named),
         ),
         recompute is not None,

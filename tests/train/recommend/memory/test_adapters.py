@@ -95,6 +95,20 @@ def test_moments_of_adapters_follow_the_optimizer() -> None:
     assert states(**pure, framework="finetuning with transformers") == states(**pure)
 
 
+def test_trl_computes_its_loss_in_pieces_and_has_16_bit_adapters_beside_4_bit_weights() -> None:
+    for method in ("full", "lora", "qlora"):
+        usual = solve(changed(**{**ALONE, "method": method, "framework": "trl"}))
+        cut, plain = (
+            solve(changed(**{**ALONE, "method": method, "framework": "trl"}, fused_ce=one)) for one in ("cce", "none")
+        )
+        assert usual.memory == cut.memory and loss_bytes(usual.work) < loss_bytes(plain.work)
+        assert any("chunked_nll" in line for line in usual.derived)
+        assert not any("chunked_nll" in line for line in (*cut.derived, *plain.derived))
+    peft = solve(changed(**{**ALONE, "method": "qlora", "framework": "peft"}, fused_ce="cce", kbit_prepared=False))
+    # 2 B of weights, 2 of gradients and 4 of moments less.
+    assert peft.memory.states - usual.memory.states == pytest.approx(8 * adapters(usual.work))
+
+
 @pytest.mark.parametrize("words", ["cce", "cut cross entropy", "cut_cross_entropy", "chunked_nll"])
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_a_fused_loss_alone_leaves_the_layers_as_they_are(words: str, method: str) -> None:

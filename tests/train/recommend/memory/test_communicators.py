@@ -130,6 +130,25 @@ def test_a_checkpoint_is_joined_beside_the_weights() -> None:
     assert merged_at_start(on_gpu.work) == 0
 
 
+@pytest.mark.parametrize(
+    ("named", "stage", "elements"),
+    [
+        ("llamafactory", 3, 3584**2),
+        ("axolotl", 3, 3584**2),
+        ("swift", 3, 3584**2),
+        ("swift", 2, 2e8),
+        ("llamafactory", 2, 5e8),
+        ("", 3, 5e8),
+    ],
+)
+def test_buckets_are_those_of_the_programs_configurations(named: str, stage: int, elements: float) -> None:
+    plan = {"zero": stage, "dp": 8}
+    fields = {"model": "qwen2.5-7b", "gpu": A100, "recompute": "full", "framework": f"{named} deepspeed".strip()}
+    one = solve(changed(parallel=plan, **fields))
+    assert one.memory.buffers == 4 * elements
+    assert any("reduce_bucket not given" in line for line in one.derived) == (elements != 5e8)
+
+
 def test_a_bucket_of_zero_3_lives_beside_the_logits() -> None:
     # The loss of 32,768 tokens decides, long before the first gradient meets a bucket.
     def live(stage: int, bucket: int) -> float:
