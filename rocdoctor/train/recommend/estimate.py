@@ -20,7 +20,7 @@ from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.fitting_change import smallest_change
 from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, memory
-from rocdoctor.train.recommend.memory.unsaid import covering
+from rocdoctor.train.recommend.memory.unsaid import assumed, covering
 from rocdoctor.train.recommend.model.spec import Recompute, Work, read_spec
 from rocdoctor.train.recommend.speed.pipeline import Schedule, schedule
 from rocdoctor.train.recommend.speed.step_time import Speed, speed
@@ -72,8 +72,9 @@ def solve(spec: Any, table: Mapping[str, Any] | None = None) -> Result:
             work = replace(work, recompute=choice)
             found = memory(work, plan, rows["memory"])
         why.append(f"recompute not given: {work.recompute}, the least that may fit")
+    taken = list(assumed(work, found, lambda one: memory(one, plan, rows["memory"])))
     found, unsaid = covering(work, found, lambda one: memory(one, plan, rows["memory"]))
-    why += unsaid
+    why += [*unsaid, *taken]
     told = speed(work, plan, {**rows["speed"], "generations": rows["generations"]})
     verdict = fits(found, work.gpu)
     change = None

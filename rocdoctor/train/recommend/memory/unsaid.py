@@ -35,15 +35,28 @@ def variants(work: Work) -> Iterator[Variant]:
         return
     if work.method == "qlora" and work.framework == "ddp" and "prepared" in work.unsaid:
         # Of what is not in 4 bits nothing stays in 16 (``prepare_model_for_kbit_training`` of peft/utils/other.py,
-        # 5d602fdbf, read 2026-11-30). TRL and LLaMA-Factory do without it, axolotl casts back.
+        # 5d602fdbf, read 2026-11-30).
         left = "which leaves embedding, head and norms in fp32 (kbit_prepared: false rules it out)"
         words = f"PEFT's prepare_model_for_kbit_training, {left}"
         yield replace(work, wide=True, prepared=True), words
-    elif work.framework == "fsdp1" or (work.method == "qlora" and work.framework != "ddp"):
+    elif (work.method == "qlora" and "norms" in work.unsaid) or work.framework == "fsdp1":
         words = "norms in fp32, as PEFT's and TRL's preparation left them until 2025, widen the residual stream"
         yield replace(work, wide=True), words
     if work.method == "qlora" and work.model.experts:
         yield replace(work, small_experts=True), "transformers 4 keeps experts in 4 bits too"
+
+
+def assumed(work: Work, found: GpuMemory, estimate: Estimate) -> Iterator[str]:
+    """What was taken for a thing that a specification does not name, with what it is worth."""
+    if "loss" not in work.unsaid or work.loss != "plain" or work.framework == "megatron":
+        return
+    other = estimate(replace(work, loss="fused", loss_alone=True))
+    less = found.high - other.high
+    if less > 0.05 * found.high:
+        yield (
+            "fused_ce not given: all logits at once are assumed. With a loss in pieces (fused_ce: cce), the upper end "
+            f"is {less / GIB:.1f} GiB lower"
+        )
 
 
 def _megatron(work: Work) -> Iterator[Variant]:

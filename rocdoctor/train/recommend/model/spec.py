@@ -177,7 +177,9 @@ def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
         "framework": general,
         "optimizer": spec.get("optimizer") is None,
         "loss": spec.get("fused_ce") is None,
-        "prepared": spec.get("kbit_prepared") is None,
+        # TRL and LLaMA-Factory do not call PEFT's preparation, and axolotl casts back what it did.
+        "prepared": spec.get("kbit_prepared") is None and not re.search(r"trl|llama.?factory|axolotl", framework),
+        "norms": spec.get("kbit_prepared") is None,
         "weights": "gather" not in str(spec.get("precision"))[:40].lower(),
     }
     return frozenset(name for name, open_end in found.items() if open_end)

@@ -90,3 +90,17 @@ def test_a_run_that_fills_the_card_is_not_refused() -> None:
     one = tuned("full", model="llama-3-8b", precision="pure bf16", optimizer="adamw_torch", fused_ce="liger")
     assert one.memory.live_peak / GIB == pytest.approx(74.8, rel=0.01)
     assert one.fits == "tight"
+
+
+def test_a_loss_that_is_not_named_is_said_with_what_another_needs() -> None:
+    unsaid, named, cut = (tuned("lora", **one) for one in ({}, {"fused_ce": "none"}, {"fused_ce": "cce"}))
+    line = next(one for one in unsaid.derived if one.startswith("fused_ce not given"))
+    assert f"{(named.memory.high - cut.memory.high) / GIB:.1f} GiB lower" in line
+    assert not any("fused_ce not given" in one for one in (*named.derived, *cut.derived))
+    # Where logits are few nothing is said.
+    assert not said(tuned("full", precision="pure bf16", seq=512, micro_batch=1), "fused_ce not given")
+
+
+def test_programs_that_do_without_the_preparation_have_no_range_for_it() -> None:
+    for named in ("trl", "llamafactory transformers", "axolotl transformers"):
+        assert not said(tuned("qlora", framework=named), "prepare_model_for_kbit_training"), named
