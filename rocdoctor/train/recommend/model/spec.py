@@ -180,6 +180,7 @@ def _unsaid(spec: Mapping[str, Any], framework: str) -> frozenset[str]:
         # TRL and LLaMA-Factory do not call PEFT's preparation, and axolotl casts back what it did.
         "prepared": spec.get("kbit_prepared") is None and not re.search(r"trl|llama.?factory|axolotl", framework),
         "norms": spec.get("kbit_prepared") is None,
+        "packing": "pretrain" not in str(spec.get("method") or "pretrain")[:60].lower() and spec.get("packing") is None,
         "weights": "gather" not in str(spec.get("precision"))[:40].lower(),
     }
     return frozenset(name for name, open_end in found.items() if open_end)
