@@ -34,7 +34,7 @@ _NVIDIA = (
     r"(?:NVIDIA )?(?:GeForce )?(?:GTX|RTX|GT|MX)[ _-]?(?:PRO )?A?\d{3,4}(?:MX?(?![A-Za-z]))?(?:[ -]?Ti)?(?:[ -]?SUPER)"
     r"?(?:[ -]?(?:Ada(?: Generation)?|Blackwell))?"
     r"|(?:NVIDIA )?GeForce \d{3}[AM]X?|NVIDIA \d{3}MX?"
-    r"|(?:NVIDIA )?TITAN (?:RTX|Xp|X|V|Black)|(?:NVIDIA )?Quadro (?:RTX |GV|GP|[PKMT])?\d{3,4}M?"
+    r"|(?:NVIDIA )?(?:(?:GeForce )?GTX )?TITAN (?:RTX|Xp|X|V|Black)|(?:NVIDIA )?Quadro (?:RTX |GV|GP|[PKMT])?\d{3,4}M?"
     r"|(?:NVIDIA )?(?:Tesla )?(?:A100|A800|H100|H200|H800|GH200|GB200|GB300|B100|B200|B300|L40S|V100S?|"
     r"P100)(?:[ -](?:SXM\d?|PCIe|NVL|DGXS|HGX))?(?:[ -]\d{2,3} ?GB)?"
     r"|(?:Tesla|NVIDIA) (?:[AHLBVPKMT]\d{1,4}[a-z]?)(?:[ -](?:SXM\d?|PCIe))?(?:[ -]\d{2,3} ?GB)?"

@@ -137,6 +137,8 @@ def holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
         return False
     if when.driver_below and not _driver_below(machine, when.driver_below):
         return False
+    if when.capability_below and not _capability_below(machine, when.capability_below):
+        return False
     if when.toolkit_from and not any(one >= numbers(when.toolkit_from) for one in _toolkits(machine)):
         return False
     return all(_is_one(values.get(name, ""), wanted) for name, wanted in when.values.items())
@@ -145,6 +147,12 @@ def holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
 def _driver_below(machine: Machine, limit: str) -> bool:
     driver = numbers(value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), ""))
     return bool(driver) and driver < numbers(limit)
+
+
+def _capability_below(machine: Machine, limit: str) -> bool:
+    """Whether NVIDIA GPUs are named, and all of them are of an older compute capability."""
+    known = [numbers(value_or(gpu.compute_capability, "")) for gpu in machine.gpus if gpu.vendor == "nvidia"]
+    return bool(known) and all(one and one < numbers(limit) for one in known)
 
 
 def _toolkits(machine: Machine) -> list[tuple[int, ...]]:

@@ -26,6 +26,11 @@ def _has_several(machine: Machine) -> bool:
     return sum(gpu.vendor in ("amd", "nvidia") and not is_integrated(gpu) for gpu in machine.gpus) > 1
 
 
+def _has_unlike_families(machine: Machine) -> bool:
+    """Two AMD cards whose targets differ in more than the last two signs: gfx1031 and gfx1200, not gfx1100 and gfx1101."""
+    return len({name[:-2] for name in gfx_names(machine, integrated=False)}) > 1
+
+
 def _rocm_differs(machine: Machine) -> bool:
     """Two ROCm releases are named: of installations, and of the torch that brings its own."""
     torch = value_or(machine.torch.hip, None)
@@ -43,6 +48,7 @@ TRAITS: Mapping[str, Callable[[Machine], bool]] = {
     "card": _has_card,
     "several-cards": _has_several,
     "unlike-cards": lambda machine: len(gfx_names(machine, integrated=False)) > 1,
+    "unlike-families": _has_unlike_families,
     "gpu-named": lambda machine: any(gpu.vendor in ("amd", "nvidia") for gpu in machine.gpus),
     "torch-named": lambda machine: bool(value_or(machine.torch.version, None)),
     "torch-rocm": lambda machine: value_or(backend(machine.torch), "") == "rocm",

@@ -28,7 +28,8 @@ class When:
     ``every``: kinds that must all stand in the text, where of ``together`` one is enough. ``driver_below``: the NVIDIA
     driver is known and older; ``toolkit_from``: a CUDA toolkit of this release or a newer one is known. ``traits``:
     what must all be known of the machine, by names of ``rocdoctor.insight.texts.traits``; a name behind ``not-`` must
-    not be. ``unlike``: two values that are both known and differ.
+    not be. ``unlike``: two values that are both known and differ. ``capability_below``: NVIDIA GPUs are named, and each
+    is known to be of an older compute capability than this one.
     """
 
     vendor: str = ""
@@ -47,6 +48,7 @@ class When:
     toolkit_from: str = ""
     traits: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
+    capability_below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,4 +143,5 @@ def when_of(row: Mapping[str, Any]) -> When:
         str(row.get("toolkit_from", "")),
         some("traits"),
         some("unlike"),
+        str(row.get("capability_below", "")),
     )
