@@ -106,6 +106,14 @@ _OTHER_HEADING = regex(
     r"\b(?:expected|work.?arounds?|solutions?|proposed|suggest\w*|fix|how to fix|alternatives?|additional ideas)\b",
     re.IGNORECASE,
 )
+# Whose card it is that a sentence names: that of the author of a program or a paper, or of a guide.
+_OF_SOMEBODY = regex(
+    r"\b(?:authors?|maintainers?|developers?|creators?|paper|readme|tutorial|blog(?: post)?|article|guide|repo|repository)"
+    r"(?: (?:says?|said|states?|claims?|writes?|wrote|mentions?|mentioned)(?: that)?(?: (?:he|she|they|it|we))?)?"
+    r" (?:\w{1,12} )?(?:uses?|used|has|had|have|trained|tested|runs?|ran|recommends?|assumes?)"
+    r"(?: (?!but\b|and\b|while\b|however\b|yet\b|my\b|our\b|i\b)[^\s.;,]{1,20}){0,6}\s\Z",
+    re.IGNORECASE,
+)
 _OLD_CARD = regex(r"\b(?:old|older|previous|former)\s(?:\w+\s)?(?:cards?|gpus?)\b", re.IGNORECASE)
 _WOULD = regex(
     r"\b(?:if you (?:have|use)|should (?:i|we) (?:buy|get|use)|i would like to buy|planning to|"
@@ -175,6 +183,8 @@ def _role_of_name(before: str, after: str) -> Role:
         return "other"
     if _MINE.search(before):
         return "now"
+    if _OF_SOMEBODY.search(before):
+        return "other"
     if _COMPARED.search(before) or _WORKS_BEFORE.search(before) or _WORKS_AFTER.search(after):
         return "other"
     if _WOULD.search(whole) or (_CHOICE.search(whole) and not _OWNER.search(whole)):

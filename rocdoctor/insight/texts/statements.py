@@ -30,7 +30,7 @@ def told_causes(machine: Machine) -> tuple[Applied, ...]:
 
 
 def _of_kind(machine: Machine, kind: ToldKind) -> Iterator[Applied]:
-    """The answers of a kind that hold: its own sentence, with the general way out of its cause."""
+    """The answers of a kind that hold: its own sentence, with its own or the general way out of its cause."""
     messages = said(machine, kind.kind)
     values = {**named(machine), **values_of(machine, messages)}
     for told in kind.answers:
@@ -40,6 +40,8 @@ def _of_kind(machine: Machine, kind: ToldKind) -> Iterator[Applied]:
                 general.answer,
                 text=told.text or general.answer.text,
                 explains=told.explains,
+                fix=told.fix or general.answer.fix,
+                command=told.command or general.answer.command,
                 confidence="possible",
                 severity="info" if general.answer.severity == "info" else "warning",
             )

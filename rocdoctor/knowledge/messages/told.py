@@ -32,13 +32,15 @@ MENDED = "told-mended"
 
 @dataclass(frozen=True, slots=True)
 class ToldAnswer:
-    """A cause that a statement points to; without a sentence of its own the general one of the cause is said."""
+    """A cause that a statement points to; without a sentence or a way out of its own the general one is said."""
 
     cause: str
     text: str = ""
     source: str = ""
     explains: tuple[str, ...] = ()
     when: When = field(default_factory=When)
+    fix: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ def _answers(rows: Sequence[Mapping[str, Any]]) -> tuple[ToldAnswer, ...]:
             one.get("source", ""),
             words(one.get("explains")),
             when_of(one.get("when", {})),
+            one.get("fix", ""),
+            one.get("command", ""),
         )
         for one in rows
     )

@@ -15,6 +15,12 @@ _FAILS = regex(
     r"support|avoid|revert)\w{0,3}\b)[^\n]{3,160}?\b(?:(?:does|do|did|can|will) ?n[o']t|can't|fail(?:s|ed|ure)?|"
     r"crash(?:es|ed)?|not work\w{0,3})\b[^\n]{0,80}?:\s{0,3}(?-i:[A-Z])\w{1,40}(?-i:Error|Exception): "
 )
+# "However I get 'RuntimeError: ...'": the writer's own trouble, whatever stands below; no condition, as comments have it.
+_I_GET = regex(
+    r"(?i)#{1,3}\s{1,3}(?![^\n]{0,200}?\b(?:if|when|whenever|unless|until|so that|before|otherwise|because|since)\b)"
+    r"[^\n]{0,200}?\b(?:i|we) (?:\w{1,12} ){0,2}?(?:get|got|see|saw|have|hit|met|face|encounter|getting|seeing)\b"
+    r"[^\n]{0,30}?(?-i:[A-Z])\w{1,40}(?-i:Error|Exception): "
+)
 # A title that does not tell of a fault of this machine: of a change, a question, a wish, a manual, a supposition.
 _NO_FAULT = regex(
     r"(?i)#{1,3}\s{1,3}(?:\[[^\]\n]{0,30}\]:?\s{0,3})?\W{0,3}(?:(?:fix|feat|docs?|documentation|tests?|ci|chore|refactor|"
@@ -57,5 +63,5 @@ def is_title(line: int, raw: Sequence[str]) -> bool:
         title.startswith("# ")
         and not _NO_FAULT.match(title)
         and not _OF_A_CHANGE.search(below)
-        and bool(_LABELLED.match(title) or _PROSE.search(below))
+        and bool(_LABELLED.match(title) or _I_GET.match(title) or _PROSE.search(below))
     )

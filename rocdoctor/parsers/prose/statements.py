@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.prose.claims import Utterance
 
 _OUTCOMES = ("good", "bad", "same")
@@ -18,6 +19,10 @@ _NEAR = 3  # sentences before and behind one, within which what belongs together
 _UNLIKE = ("advises", "wishes", "guesses")
 _SHORT = 7  # sentences: longer texts in which nobody says "I" are pages, lists of changes and the like
 _NONE: frozenset[str] = frozenset()
+# "Everything works when I switch back to Vulkan": under this condition alone, so the trouble is not over.
+_ONLY_WHEN = regex(
+    r"(?i)\bworks\b[^.;]{0,30}?\b(?:(?:when|whenever|if) (?:I|we|using|it)|as long as|unless|until|except)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,5 +172,6 @@ def _settled(told: Account, marks: ReportMarks) -> bool:
     return (
         one.voice != "guesses"
         and not (one.good or one.bad)
+        and not _ONLY_WHEN.search(one.sentence.text)
         and not any(each.voice == "asks" or "bad" in each.outcomes for each in later)
     )
