@@ -12,6 +12,7 @@ from rocdoctor.knowledge.load import knowledge_folder, load_table, words
 from rocdoctor.knowledge.lookup import cause, causes
 from rocdoctor.knowledge.messages.answers import When, message_answers, message_questions
 from rocdoctor.knowledge.messages.program_errors import message_kinds, message_rows
+from rocdoctor.knowledge.messages.told import told_kinds
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Finding, Safety
 from rocdoctor.model.shell_command import shell_of_table
 from rocdoctor.paste.clean_text import clean
@@ -83,6 +84,7 @@ def test_kinds_are_named_once() -> None:
 
 
 def test_answers_name_what_exists() -> None:
+    known = set(message_kinds()) | {one.kind for one in told_kinds()}
     for kind, answers in message_answers().items():
         for one in answers:
             where = f"{kind}: {one.cause}"
@@ -92,7 +94,7 @@ def test_answers_name_what_exists() -> None:
             assert one.safety in get_args(Safety), where
             assert one.text.endswith("."), where
             assert not one.fix.endswith("."), where
-            assert {*one.when.together, *one.when.every, *one.when.without} <= set(message_kinds()), where
+            assert {*one.when.together, *one.when.every, *one.when.without} <= known, where
             assert {*one.when.inside, *one.when.outside} <= {"container", "slurm", "wsl"}, where
             assert one.when.vendor in ("", "amd", "nvidia"), where
 

@@ -41,7 +41,7 @@ def _by_key() -> Mapping[str, OlderCard]:
             key = _key(name)
             found[key] = card
             # "1080 Ti" is a GTX, "4090" an RTX: their numbers tell them apart.
-            if card.vendor == "nvidia" and key.startswith(("gtx", "rtx")) and len(key) > 5:
+            if card.vendor == "nvidia" and key.startswith(("gtx", "rtx")) and len(key) > 5 and key[3].isdigit():
                 found.setdefault(key[3:], card)
     return found
 
