@@ -108,7 +108,8 @@ _OTHER_HEADING = regex(
 )
 # Whose card it is that a sentence names: that of the author of a program or a paper, or of a guide.
 _OF_SOMEBODY = regex(
-    r"\b(?:authors?|maintainers?|developers?|creators?|paper|readme|tutorial|blog(?: post)?|article|guide|repo|repository)"
+    r"\b(?:authors?|maintainers?|developers?|creators?|paper|readme|tutorial|blog(?: post)?|article|guide|repo|"
+    r"repository)"
     r"(?: (?:says?|said|states?|claims?|writes?|wrote|mentions?|mentioned)(?: that)?(?: (?:he|she|they|it|we))?)?"
     r" (?:\w{1,12} )?(?:uses?|used|has|had|have|trained|tested|runs?|ran|recommends?|assumes?)"
     r"(?: (?!but\b|and\b|while\b|however\b|yet\b|my\b|our\b|i\b)[^\s.;,]{1,20}){0,6}\s\Z",

@@ -13,7 +13,10 @@ _TRITON = (
 )
 _CONDA = "{command}\n    pytorch            pytorch/win-64::pytorch-1.10.0-py3.8_{build}\n"
 _TWO_CARDS = "GPU_0: {one}\nGPU_1: {two}\nollama, HSA_OVERRIDE_GFX_VERSION=10.3.0: {outcome}\n"
-_BANNER = "CUDA SETUP: libcudart.so path is None\nCUDA SETUP: Detected CUDA version 00\nCUDA SETUP: Loading binary /venv/{file}...\n"
+_BANNER = (
+    "CUDA SETUP: libcudart.so path is None\nCUDA SETUP: Detected CUDA version 00\n"
+    "CUDA SETUP: Loading binary /venv/{file}...\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ _BANNER = "CUDA SETUP: libcudart.so path is None\nCUDA SETUP: Detected CUDA vers
         (_BANNER.format(file="libbitsandbytes_cpu.so"), "missing-shared-library"),
         ("WSL 2, Ubuntu 22.04. No program sees the GPU, and /dev/dxg is not available.\n", "wsl-unsupported"),
         (
-            "The process dies when it comes to net.cuda() on my RTX 4090, while the same code runs fine on a 1080 Ti.\n",
+            "The process dies when it comes to net.cuda() on my RTX 4090, the same code runs fine on a 1080 Ti.\n",
             "gpu-arch-not-built",
         ),
         (

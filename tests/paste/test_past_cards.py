@@ -56,6 +56,22 @@ def test_cards_that_stay(text: str, expected: list[str]) -> None:
     assert names(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The author says that he uses a GTX 1070 with 8 GB. My RX 6800 has 16 GB.", ["RX 6800"]),
+        ("The paper used an A100, I have an RX 7900 XTX and it fails.", ["RX 7900 XTX"]),
+        ("The readme recommends an RTX 3090. My RX 6800 fails.", ["RX 6800"]),
+        ("The guide uses ROCm, and on the RX 6800 it fails.", ["RX 6800"]),
+        ("The maintainer asked for it: I have an RX 6800.", ["RX 6800"]),
+        ("The docs list the RX 6800 as supported, but rocminfo does not show it.", ["RX 6800"]),
+        ("The author has an RX 6800, and my RX 6800 fails too.", ["RX 6800"]),
+    ],
+)
+def test_the_card_of_an_author_is_not_in_this_machine(text: str, expected: list[str]) -> None:
+    assert names(text) == expected
+
+
 OVERRIDE = (
     "{words}\n\n```\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\npython main.py\n```\n\n"
     "```\nAMD arch: gfx1030\nDevice: cuda:0 AMD Radeon RX 7900 XT : native\n"

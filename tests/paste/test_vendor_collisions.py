@@ -71,6 +71,9 @@ def test_profiles_and_older_cards_obey_the_vendor_that_the_name_says() -> None:
     for name in ("AMD Radeon 780M", "Radeon(TM) 780M Graphics", "780M", "NVIDIA GTX 780M and AMD Radeon 780M"):
         assert [one.id for one in profiles_by_name(name)] == ["radeon-780m"], name
     assert older_card("AMD A10") is None and older_card("NVIDIA A10") is not None
+    # Two generations have a TITAN X; the word GTX tells them apart.
+    assert older_card("NVIDIA TITAN X") is None
+    assert (card := older_card("NVIDIA GeForce GTX TITAN X")) is not None and card.compute_capability == "5.2"
     assert older_card("NVIDIA V340") is None and older_card("Radeon Pro V340") is not None
 
 

@@ -27,7 +27,7 @@ def _has_several(machine: Machine) -> bool:
 
 
 def _has_unlike_families(machine: Machine) -> bool:
-    """Two AMD cards whose targets differ in more than the last two signs: gfx1031 and gfx1200, not gfx1100 and gfx1101."""
+    """Two AMD cards whose targets differ before their last two signs: gfx1031 and gfx1200, not gfx1100 and gfx1101."""
     return len({name[:-2] for name in gfx_names(machine, integrated=False)}) > 1
 
 

@@ -15,7 +15,7 @@ _FAILS = regex(
     r"support|avoid|revert)\w{0,3}\b)[^\n]{3,160}?\b(?:(?:does|do|did|can|will) ?n[o']t|can't|fail(?:s|ed|ure)?|"
     r"crash(?:es|ed)?|not work\w{0,3})\b[^\n]{0,80}?:\s{0,3}(?-i:[A-Z])\w{1,40}(?-i:Error|Exception): "
 )
-# "However I get 'RuntimeError: ...'": the writer's own trouble, whatever stands below; no condition, as comments have it.
+# "However I get 'RuntimeError: ...'": the writer's own trouble, whatever stands below. Comments have a condition.
 _I_GET = regex(
     r"(?i)#{1,3}\s{1,3}(?![^\n]{0,200}?\b(?:if|when|whenever|unless|until|so that|before|otherwise|because|since)\b)"
     r"[^\n]{0,200}?\b(?:i|we) (?:\w{1,12} ){0,2}?(?:get|got|see|saw|have|hit|met|face|encounter|getting|seeing)\b"

@@ -39,6 +39,13 @@ def test_titles_of_changes_and_comments_of_code_do_not(title: str, below: str) -
     assert not is_title(1, [title, *below.split("\n")])
 
 
+def test_a_title_in_the_first_person_counts_above_a_file_alone() -> None:
+    file = ["", "ARG PYTORCH_VERSION=1.8.1", "# Python 3.7 is in this image", "RUN apt-get update"]
+    assert is_title(1, ["# I build the image, however I get 'RuntimeError: DataLoader worker is killed'", *file])
+    assert not is_title(1, ["# if I get a RuntimeError: DataLoader worker is killed, halve the batch", *file])
+    assert not is_title(1, ["# RuntimeError: DataLoader worker is killed", *file])
+
+
 def test_a_labelled_title_counts_above_a_log_alone() -> None:
     log = ["", "ERROR 10-13 09:06:25 RuntimeError: NCCL error: unhandled system error"]
     assert is_title(1, ["# [Bug]: nodes run out of /dev/shm space due to NCCL", *log])

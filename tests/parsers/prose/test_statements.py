@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.parsers.prose.claims import Outcome, Utterance, Voice
 from rocdoctor.parsers.prose.sentences import Sentence
 from rocdoctor.parsers.prose.statements import ReportMarks, pattern_of, place_of, told_by, trouble_in
@@ -28,6 +30,10 @@ def _claim(
         frozenset(),
         sides[1],
     )
+
+
+def _said(text: str, claim: Utterance) -> Utterance:
+    return replace(claim, sentence=Sentence(1, text, (), False))
 
 
 def _place(written: str, *claims: Utterance) -> int | None:
@@ -98,3 +104,5 @@ def test_relief_is_the_end_where_nothing_follows_and_nothing_is_compared() -> No
     assert _report(trouble, relief, _claim("x", voice="asks")), "a question follows"
     assert _report(trouble, _claim("works now", good="root")), "one side of a comparison"
     assert _report(trouble, _claim("card"), _claim("works now", voice="guesses"))
+    assert _report(trouble, _said("Everything works when I switch back to Vulkan", relief)), "under a condition alone"
+    assert not _report(trouble, _said("Everything works now with the new driver", relief))
