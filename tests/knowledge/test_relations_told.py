@@ -99,10 +99,6 @@ def test_triton_takes_newer_cards(text: str) -> None:
         ("We have no InfiniBand and set NCCL_IB_DISABLE=1. Two nodes are 40% slower than one.\n", "debug-env-left-on"),
         ("I have an RX 6800 and installed xformers from whl/rocm6.3. Another node fails.\n", "wrong-backend-build"),
         ("xformers works on my RX 7900 XTX, but the server crashes with a KeyError.\n", "wrong-backend-build"),
-        (
-            "HSA_OVERRIDE_GFX_VERSION=11.0.0 is set for my RX 7600, an RX 6600 is for the display. A script fails.\n",
-            "mixed-gpu-archs",
-        ),
         ("RX 7800 XT. It looks like the desktop uses the iGPU, as intended, no error.\n", "igpu-shadows-dgpu"),
     ],
 )
