@@ -55,7 +55,8 @@ class Identity:
 class ChosenInterpreter:
     """How an interpreter is run: ``who`` is None for ourselves, ``environment`` where it is the usual one of programs.
 
-    ``not_imported`` is why it shall not tell what torch sees, ``refused`` why it is not run at all.
+    ``not_imported`` is why it shall not tell what torch sees, ``refused`` why it is not run at all. ``behind``: what a
+    shim starts, with the environment of that, where this was judged instead of the shim.
     """
 
     path: str
@@ -63,11 +64,12 @@ class ChosenInterpreter:
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     not_imported: str = ""
     refused: str = ""
+    behind: tuple[str, Mapping[str, str]] | None = field(default=None, repr=False)
 
     def command(self, options: Iterable[str]) -> tuple[list[str], Mapping[str, str] | None]:
         """The command that has it tell about itself, and the environment of that."""
         given = child_environment() if self.environment is None else self.environment
-        behind = behind_shim(self.path, given) if self.who is None else None
+        behind = self.behind or (behind_shim(self.path, given) if self.who is None else None)
         program, environment = behind or (self.path, self.environment)
         return [program, "-B", str(PROBE), *options], environment
 
@@ -98,13 +100,17 @@ def chosen(
         return ChosenInterpreter(path, environment=given)
     if trust:
         return ChosenInterpreter(path, environment=dict(os.environ) if given is None else given)
-    ours = ChosenInterpreter(path, environment=interpreter_environment(os.environ if given is None else given))
+    environment = interpreter_environment(os.environ if given is None else given)
+    behind = behind_shim(path, environment)
     try:
-        weak = weak_interpreter(path, use, step=step)
+        # The other Pythons of the same pyenv do not run. As whom the shim is run hangs on all that it may start.
+        weak = weak_interpreter(behind[0] if behind else path, use, step=step)
+        if weak and behind:
+            weak = [*weak, *weak_interpreter(path, use, step=step)]
     except OSError as error:
         return ChosenInterpreter(path, refused=f"{path}: {error.strerror}")
     try:
-        return _as_whom(path, weak, ours)
+        return _as_whom(path, weak, ChosenInterpreter(path, environment=environment, behind=None if weak else behind))
     except NoAnswerError as error:  # with fewer groups that user would see fewer GPUs
         return ChosenInterpreter(path, refused=f"root does not run {path}: {error.args[0]}, so its user is not known")
 

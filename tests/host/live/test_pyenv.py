@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.interpreter import PROBE, ChosenInterpreter, Identity
+from rocdoctor.host.live.interpreter import PROBE, ChosenInterpreter, Identity, chosen
 from rocdoctor.host.live.pyenv import behind_shim
 
 # As pyenv-rehash writes them (pyenv/pyenv, libexec/pyenv-rehash, 2026-11-29).
@@ -99,3 +100,33 @@ def test_an_interpreter_is_asked_without_its_shim(root: Path) -> None:
     argv, environment = ChosenInterpreter(shim, who=other, environment=PLAIN).command([])
     assert (argv[0], environment) == (shim, PLAIN)
     assert ChosenInterpreter("/usr/bin/python3").command([]) == (["/usr/bin/python3", "-B", str(PROBE)], None)
+
+
+@pytest.mark.live
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize(
+    ("other", "started"),
+    [
+        ("versions/3.12.1/lib/python3.12/os.py", True),  # of a Python that does not run
+        ("versions/3.11.7/lib/python3.11/os.py", False),
+        ("versions/3.11.7/lib/python3.11/encodings/utf_8.py", False),
+        ("versions/3.11.7/bin/python3", False),
+        ("versions", False),
+    ],
+)
+def test_root_judges_what_a_shim_starts_and_starts_what_it_judged(root: Path, other: str, started: bool) -> None:
+    for version in ("3.11.7", "3.12.1"):
+        library = root / "versions" / version / "lib" / f"python{version[:4]}"
+        (library / "encodings").mkdir(parents=True)
+        for file in (library / "os.py", library / "encodings" / "utf_8.py"):
+            file.write_text("")
+    os.chown(root / other, 65534, 65534)
+    shim = str(root / "shims" / "python3")
+    how = chosen(shim, "start", PLAIN)
+    assert (how.behind is not None) == started
+    if started:
+        assert (how.who, how.refused) == (None, "")
+        (root / "version").write_text("3.12.1\n")  # too late: that one was not judged
+        assert how.command([])[0][0] == str(root / "versions/3.11.7/bin/python3")
+    else:
+        assert how.refused.startswith("root does not run")
