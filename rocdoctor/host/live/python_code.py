@@ -52,6 +52,8 @@ def read_by_python(path: str, use: Use) -> Iterator[str]:
         searched = _below(prefix, _LIBRARY if others else (*_LIBRARY, *_PACKAGES))
         aside = _below(prefix, (*_PROGRAMS, *_PACKAGES) if others else _PROGRAMS)
         yield from (prefix, *_below(prefix, _SETTINGS), *searched)
+        if os.path.basename(os.path.dirname(prefix)) == "versions":  # of pyenv, whose shim may start it
+            yield from _below(prefix, ("bin/python*",))
         named = [one for folder in searched for one in _named_folders(folder)]
         # At its start an interpreter only learns where these lie.
         mapped = [one for folder in searched for one in _mapped_by_finders(folder)] if use != "start" else []

@@ -130,3 +130,14 @@ def test_root_judges_what_a_shim_starts_and_starts_what_it_judged(root: Path, ot
         assert how.command([])[0][0] == str(root / "versions/3.11.7/bin/python3")
     else:
         assert how.refused.startswith("root does not run")
+
+
+@pytest.mark.live
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("other", [None, "versions/3.12.1/bin/python3", "versions/3.12.1/bin"])
+def test_a_shim_of_several_versions_may_start_any(root: Path, other: str | None) -> None:
+    if other:
+        os.chown(root / other, 65534, 65534)
+    how = chosen(str(root / "shims" / "python3"), "start", {**PLAIN, "PYENV_VERSION": "3.12"})
+    assert how.behind is None
+    assert how.refused.startswith("root does not run") == (other is not None)
