@@ -348,6 +348,13 @@ def line_spans(text: str, stems: Iterable[str], continued: bool = False) -> Iter
             position = end
 
 
+@lru_cache(maxsize=500)
+def _shapes(stems: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """Stems with their digits made equal, and whether there are digits in them."""
+    shapes = tuple(map(alike, stems))
+    return shapes, any(char.isdigit() for shape in shapes for char in shape)
+
+
 def sub_lines(
     pattern: re.Pattern[str],
     replace: Callable[[re.Match[str]], str],
@@ -356,11 +363,17 @@ def sub_lines(
     continued: bool = False,
 ) -> str:
     """``pattern.sub`` on the lines that have one of the stems, with any digit where a stem has one."""
+    shapes, digits = _shapes(tuple(stems))
+    searched = alike(text) if digits else text
+    low = lower(searched)
+    for shape in shapes:
+        if shape in low:
+            break
+    else:  # as in most short texts, which are many
+        return text
     out: list[str] = []
     position = 0
-    shapes = [alike(stem) for stem in stems]
-    digits = any(char.isdigit() for shape in shapes for char in shape)
-    for start, end in line_spans(alike(text) if digits else text, shapes, continued):
+    for start, end in line_spans(searched, shapes, continued):
         line = text[start:end]
         made = pattern.sub(replace, line)
         if made != line:
