@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rocdoctor.host.masking.images import image_places
-from rocdoctor.host.masking.word_lookup import LONG, different, fours, short_words, words_by_start
+from rocdoctor.host.masking.word_lookup import LONG, different, fours, shapes_of, short_words, words_by_start
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.model.lazy_re import compiled, regex
 from rocdoctor.parsers.formats.alike_lines import alike
@@ -348,13 +348,6 @@ def line_spans(text: str, stems: Iterable[str], continued: bool = False) -> Iter
             position = end
 
 
-@lru_cache(maxsize=500)
-def _shapes(stems: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """Stems with their digits made equal, and whether there are digits in them."""
-    shapes = tuple(map(alike, stems))
-    return shapes, any(char.isdigit() for shape in shapes for char in shape)
-
-
 def sub_lines(
     pattern: re.Pattern[str],
     replace: Callable[[re.Match[str]], str],
@@ -363,13 +356,9 @@ def sub_lines(
     continued: bool = False,
 ) -> str:
     """``pattern.sub`` on the lines that have one of the stems, with any digit where a stem has one."""
-    shapes, digits = _shapes(tuple(stems))
+    shapes, digits = shapes_of(tuple(stems))
     searched = alike(text) if digits else text
-    low = lower(searched)
-    for shape in shapes:
-        if shape in low:
-            break
-    else:  # as in most short texts, which are many
+    if not any(map(lower(searched).__contains__, shapes)):  # as in most short texts, which are many
         return text
     out: list[str] = []
     position = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rocdoctor.parsers.formats.alike_lines import alike
 
@@ -57,3 +58,10 @@ def short_words(words: Iterable[str]) -> dict[str, tuple[str, ...]]:
             shape = alike(word)
             found[shape] = (*found.get(shape, ()), word)
     return found
+
+
+@lru_cache(maxsize=500)
+def shapes_of(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """Words with their digits made equal, and whether there are digits in them."""
+    shapes = tuple(map(alike, words))
+    return shapes, any(char.isdigit() for shape in shapes for char in shape)
