@@ -15,7 +15,7 @@ import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Literal
@@ -213,6 +213,7 @@ def words(value: Any) -> tuple[str, ...]:
     return tuple(str(one) for one in value) if isinstance(value, list) else (str(value),)
 
 
+@lru_cache(maxsize=2000)
 def numbers(version: str) -> tuple[int, ...]:
     """The leading numbers of a version for comparison: ``6.12.107-amd64`` is (6, 12, 107); () when there is none."""
     found: list[int] = []

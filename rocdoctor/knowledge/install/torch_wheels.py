@@ -146,7 +146,11 @@ def wheels(
     libraries of a wheel need not match the installed ones. An index whose address was not read comes last. Under
     ``wsl`` those of AMD come first: they bring the bridge to the driver of Windows.
     """
-    targets = (gfx,) if isinstance(gfx, str) else tuple(dict.fromkeys(gfx))
+    return _wheels((gfx,) if isinstance(gfx, str) else tuple(dict.fromkeys(gfx)), python, rocm, wsl)
+
+
+@lru_cache(maxsize=500)  # a plan asks for a few of them hundreds of times
+def _wheels(targets: Words, python: str, rocm: str | None, wsl: bool) -> tuple[WheelIndex, ...]:
     if not targets or any(gfx_target(one) is None for one in targets):
         return ()
     names = ", ".join(targets)
