@@ -33,7 +33,7 @@ def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] 
     """Run the checks on a machine and rank what they found."""
     verdicts = settled(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
     machine = looked_at(machine)  # nothing more is asked
-    return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine), tuple(problems))
+    return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine, verdicts), tuple(problems))
 
 
 def _sure(machine: Machine, verdict: Verdict) -> Verdict:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.finding import NextStep, Topic
+from rocdoctor.model.finding import Diagnosis, NextStep, Topic, Verdict
 from rocdoctor.model.question import Question
 from rocdoctor.model.shell_command import shell_of_table
 
+_OF_LOG = "it shows driver failures, resets and memory errors"
 
-def next_steps(machine: Machine) -> tuple[NextStep, ...]:
-    """At most a handful of commands, the most telling first."""
+
+def next_steps(machine: Machine, verdicts: Iterable[Verdict] = ()) -> tuple[NextStep, ...]:
+    """At most a handful of commands, the most telling first; how many of the ``verdicts`` wait for the kernel log."""
     steps: list[NextStep] = []
     log = machine.kernel.log
     gpus = any(gpu.vendor in ("amd", "nvidia") for gpu in machine.gpus)
     if isinstance(log, Unknown) and log.reason == "denied":
-        why = "The kernel log needs root; it shows driver failures, resets and memory errors"
+        waiting = sum(_waits_for_log(machine, one) for one in verdicts)
+        why = f"The kernel log needs root; {_OF_LOG}{f' ({_number(waiting)} for it)' if waiting else ''}"
         steps.append(NextStep("sudo dmesg | rocdoctor check --add -", why, "kernel-log"))
     torch = machine.torch
     # Where a tool has told what the files of a sleeping GPU do not, it was woken already.
@@ -35,6 +39,39 @@ def next_steps(machine: Machine) -> tuple[NextStep, ...]:
         why = "No Python interpreter was found: name the one that runs your training"
         steps.append(NextStep("rocdoctor check --python /path/to/venv/bin/python", why, "interpreter"))
     return tuple(steps)
+
+
+def with_missing(diagnosis: Diagnosis, kind: str) -> Diagnosis:
+    """Of evidence that was recorded (by the ``kind`` of its host): with what is to be asked on that machine.
+
+    Each step says how many unknown verdicts wait for it.
+    That a verdict waits for an answer does not say that this answer settles it: it may lack another one as well.
+    """
+    if kind not in ("bundle", "folder"):  # what pasted text lacks is told by missing_outputs
+        return diagnosis
+    machine, log = diagnosis.machine, diagnosis.machine.kernel.log
+    unasked = [one for one in diagnosis.verdicts if one.gap is not None and one.gap.reason == "not-asked"]
+    waiting = sum(_waits_for_log(machine, one) for one in unasked)
+    rest, unknown = len(unasked) - waiting, diagnosis.count("unknown")
+    steps: list[tuple[int, NextStep]] = []
+    if waiting and isinstance(log, Unknown) and log.reason == "not-asked":
+        why = (
+            f"Run it on that machine and add the file with --add kernel-log.txt: {_number(waiting)} for the kernel log"
+        )
+        steps.append((waiting, NextStep("sudo dmesg > kernel-log.txt", why, "kernel-log")))
+    if unknown > diagnosis.count("pass") and 2 * rest > unknown:
+        why = f"Run it on that machine: it records everything that rocdoctor asks, and {_number(rest)} for that"
+        steps.append((rest, NextStep("rocdoctor bundle", why)))
+    ordered = [step for _, step in sorted(steps, key=lambda one: -one[0])]
+    return replace(diagnosis, next=(*diagnosis.next, *ordered))
+
+
+def _waits_for_log(machine: Machine, verdict: Verdict) -> bool:
+    return verdict.gap is not None and topic_of(machine, verdict.gap) == "kernel-log"
+
+
+def _number(count: int) -> str:
+    return "1 unknown verdict waits" if count == 1 else f"{count} unknown verdicts wait"
 
 
 def topic_of(machine: Machine, gap: Unknown) -> Topic | None:

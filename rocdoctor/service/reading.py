@@ -12,7 +12,7 @@ from rocdoctor.insight.texts.open_symptoms import marks, telling_apart
 from rocdoctor.insight.texts.settled_threads import settled_threads
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.judging.next_steps import missing_outputs
+from rocdoctor.judging.next_steps import missing_outputs, with_missing
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding
 from rocdoctor.model.question import Question
 from rocdoctor.paste import TextHost
@@ -24,7 +24,7 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
     """The diagnosis; of a pasted text with the questions that it leaves open."""
     diagnosis = diagnose(collect(host), checks, [*problems, *read_from(host)])
     if host.kind != "text":
-        return diagnosis
+        return with_missing(diagnosis, host.kind)
     main = diagnosis.causes[0].cause if diagnosis.causes else ""
     causes = [one.cause for one in diagnosis.causes]
     told = telling_apart(diagnosis.machine, causes) if diagnosis.open or not causes else ()

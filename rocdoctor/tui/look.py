@@ -130,6 +130,7 @@ def examine(
         from rocdoctor.collect import collect
         from rocdoctor.host.recorder import Recorder
         from rocdoctor.judging.diagnose import diagnose
+        from rocdoctor.judging.next_steps import with_missing
         from rocdoctor.service.session import chosen_checks
 
         noting = Recorder(host)
@@ -142,7 +143,7 @@ def examine(
         while not cancelled():
             look = replace(look, phase="judging", waiting=late, seconds=time.monotonic() - began)
             tell(look)
-            diagnosis = diagnose(machine, _until(checks, cancelled), problems)
+            diagnosis = with_missing(diagnose(machine, _until(checks, cancelled), problems), host.kind)
             if cancelled():
                 return
             phase: Phase = "asking" if late else "done"

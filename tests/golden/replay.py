@@ -54,11 +54,13 @@ def text_of(diagnosis: Diagnosis) -> str:
 
 _COUNTS = re.compile(r"Verdicts: \d+ passed[^\n]*(?:\n[^\n]+)*")
 _NUMBERS = re.compile(r"\d+ verdicts are unknown, \d+ passed")
+_WAITING = re.compile(r"\d+( unknown\s+verdicts?\s+waits?)")
 
 
 def stored_text_of(diagnosis: Diagnosis) -> str:
     """The report without the counts of verdicts without a finding: a new check may change them for every machine."""
-    return _NUMBERS.sub("N verdicts are unknown, N passed", _COUNTS.sub("Verdicts: ...", text_of(diagnosis)))
+    without = _WAITING.sub(r"N\1", _COUNTS.sub("Verdicts: ...", text_of(diagnosis)))
+    return _NUMBERS.sub("N verdicts are unknown, N passed", without)
 
 
 def facts_of(diagnosis: Diagnosis) -> str:

@@ -17,6 +17,7 @@ from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.loading import is_ours
 from rocdoctor.judging.needs import look_at_torch
+from rocdoctor.judging.next_steps import with_missing
 from rocdoctor.model.facts import Expected, Machine
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
@@ -91,7 +92,7 @@ def run(options: Options) -> int:
     host = open_host(options)
     machine = _collected(options, host, checks, expected)
     progress.say("judging")
-    diagnosis = diagnose(machine, checks, [*problems, *read_from(host)])
+    diagnosis = with_missing(diagnose(machine, checks, [*problems, *read_from(host)]), host.kind)
     seconds = progress.done()
     show(options, host, diagnosis, seconds, {one.name: one.title for one in checks})
     return exit_code(diagnosis, options.fail_on, _asked(options))
