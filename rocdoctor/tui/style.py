@@ -45,6 +45,8 @@ ON_DARK: dict[str, Colour] = {
     "cyan": (86, 212, 221),
 }
 ON_LIGHT: dict[str, Colour] = {"red": (139, 0, 0), "yellow": (85, 60, 0), "green": (0, 75, 0), "cyan": (0, 71, 79)}
+INSTEAD = {"accent": "cyan", "warning": "yellow", "footer-key-foreground": "cyan"}
+"""Colours of Textual's themes that are too near to red for a terminal of 16 colours, and what they are there."""
 _ORDER = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 

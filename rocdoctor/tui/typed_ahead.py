@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from rocdoctor.tui.background import Call
-from rocdoctor.tui.bounded_app import BoundedApp
+from rocdoctor.tui.few_colours import FewColoursApp
 from rocdoctor.tui.kept_focus import KeptFocus
 
 _LOOK_S = 0.25
@@ -36,7 +36,7 @@ _Place = tuple[Screen[Any] | None, Widget | None]  # who has the keys
 _NOWHERE: _Place = (None, None)
 
 
-class TypedAhead(BoundedApp):
+class TypedAhead(FewColoursApp):
     """An app whose keys, and pasted texts, wait for their turn.
 
     Ctrl+C and ctrl+q drop what waits, as they do in a terminal. The app's own keys, which lead elsewhere, do not wait

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 from rich.color import Color, ColorSystem
+from rich.console import COLOR_SYSTEMS
 from textual.color import Color as Shown
 from textual.theme import BUILTIN_THEMES
 
 import rocdoctor.tui
 from rocdoctor.insight.gpus.gpu_health import TemperatureReading
 from rocdoctor.model.facts import Temperature
+from rocdoctor.tui.few_colours import FewColoursApp
 from rocdoctor.tui.style import ON_DARK, ON_LIGHT, RISK, UNKNOWN, WRONG, Colour, heat_style
 from tests.kit import k, u
 
@@ -88,3 +90,24 @@ def test_no_color_leaves_no_colour_and_nothing_dim() -> None:
         [sys.executable, "-c", code], env={"NO_COLOR": "1"}, capture_output=True, text=True, check=True, timeout=60
     )
     assert not re.search("red|yellow|green|cyan|dim", run.stdout.replace("'not-applicable'", ""))
+
+
+def test_frames_and_keys_are_no_alarm_where_there_are_16_colours() -> None:
+    """Red and magenta are left to what is wrong; what may be at risk is yellow."""
+    alarm = {1, 5, 9, 13}
+    wrong: list[str] = []
+    for theme in ("textual-dark", "textual-light"):
+        app = FewColoursApp()
+        app.theme = theme
+        for system, expected in (("standard", False), ("truecolor", True)):
+            app.console._color_system = COLOR_SYSTEMS[system]
+            shown = {
+                name: Color.from_rgb(*Shown.parse(value).rgb).downgrade(ColorSystem.STANDARD).number
+                for name, value in app.get_css_variables().items()
+                if name.startswith(("accent", "warning", "footer-key-foreground")) and value.startswith("#")
+            }
+            assert {"accent", "warning", "footer-key-foreground"} <= set(shown)
+            red = sorted(name for name, number in shown.items() if number in alarm)
+            if bool(red) is not expected:
+                wrong.append(f"{theme}, {system}: {red}")
+    assert wrong == []
