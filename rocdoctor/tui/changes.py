@@ -34,7 +34,7 @@ from rocdoctor.tui.style import SEVERITY_STYLE, UNKNOWN
 Kind = Literal["found", "gone", "known", "value", "kernel", "device"]
 _MOST_LINES = 5  # of the kernel log, of one look
 _MUCH = 0.25  # of a GPU's memory: so much more or less in use is worth a line
-_KNOWN_NOW = "known now: "
+_KNOWN_NOW = "was unknown; now: "
 _LANES = "PCIe lanes in use"  # the trait
 
 

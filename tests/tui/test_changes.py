@@ -79,7 +79,7 @@ def test_a_finding_that_was_not_known_before_is_known_now_and_not_new() -> None:
         silent = tuple(replace(one, state=state, finding=None, why="denied") for one in found)
         told = changes(replace(now, verdicts=(*others, *silent)), now, 0.0)
         assert [(one.kind, one.where, one.severity) for one in told] == [("known", "gpu 3", "warning")]
-        assert told[0].words.startswith("known now: The PCIe link"), told
+        assert told[0].words.startswith("was unknown; now: The PCIe link"), told
     passed = tuple(replace(one, state="pass", finding=None) for one in found)
     assert [one.kind for one in changes(replace(now, verdicts=(*others, *passed)), now, 0.0)] == ["found"]
     nobody = tuple(one for one in now.verdicts if one.check != "pcie-link-narrow")
@@ -115,11 +115,11 @@ def test_heat_and_throttling_of_which_nothing_was_known_are_known_now() -> None:
     hot = _seen({temperature(1, 1): "98000\n"})
     before = _of_gpu(hot, 0, temps=())
     assert [(one.kind, one.said) for one in changes(before, hot, 0.0)] == [
-        ("known", "gpu 0: known now: junction 98 of 100 °C, near its limit")
+        ("known", "gpu 0: was unknown; now: junction 98 of 100 °C, near its limit")
     ]
     slow = _of_gpu(hot, 0, throttle=Known(("ppt0",), SOURCE))
     silent = _of_gpu(hot, 0, throttle=Unknown("denied"))
-    assert _said(silent, slow) == ["gpu 0: known now: throttling is reported: ppt0"]
+    assert _said(silent, slow) == ["gpu 0: was unknown; now: throttling is reported: ppt0"]
     assert _said(_of_gpu(hot, 0, throttle=Known((), SOURCE)), slow) == ["gpu 0: throttling is reported: ppt0"]
 
 
