@@ -61,7 +61,7 @@ def headline(plan: SetupPlan) -> SetupHeadline:
         return SetupHeadline(f"No step is known for {goal} on this machine.", plan.notes[:1])
     following = plan.next
     if left(plan) or (following is not None and not following.optional):
-        return _next(plan, following or left(plan)[0])
+        return _decided(plan, _next(plan, following or left(plan)[0]))
     hopeless = next((step for step in plan.steps if step.state == "impossible" and not step.optional), None)
     if hopeless is not None:
         title = one_line(hopeless.title).rstrip(".")
@@ -75,6 +75,16 @@ def headline(plan: SetupPlan) -> SetupHeadline:
         more = f"Optional: step {number(plan, following)}, {one_line(following.title)}."
         return SetupHeadline(f"{goal[0].upper()}{goal[1:]} needs nothing more.", (more,), None)
     return SetupHeadline(f"Nothing is left to do for {goal}: {every} done.")
+
+
+def _decided(plan: SetupPlan, said: SetupHeadline) -> SetupHeadline:
+    """That the GPU cannot be used comes before the steps that remain, unless a check names one of them first."""
+    barred = next((one for one in plan.steps if one.id == "rocm" and one.state == "impossible"), None)
+    if barred is None or said.step is None or said.step.id == plan.first:
+        return said
+    title = one_line(barred.title).rstrip(".")
+    text = f"Step {number(plan, barred)} cannot be done here: {title}. {said.text}"
+    return SetupHeadline(text, (barred.why, *said.more), said.step)
 
 
 def _next(plan: SetupPlan, step: Step) -> SetupHeadline:

@@ -17,7 +17,7 @@ from rocdoctor.report import markdown
 from rocdoctor.report.setup import setup_json
 from rocdoctor.report.setup.setup_document import document
 from rocdoctor.report.text import render
-from tests.repair.setup.plan_kit import DRIVER, FIRMWARE, FULL, GROUPS, KEY, LIMITS, PLANS, REPOSITORY, RESTART
+from tests.repair.setup.plan_kit import DRIVER, FIRMWARE, FULL, GROUPS, KEY, LIMITS, PLANS, REPOSITORY, RESTART, TORCH
 from tests.repair.setup.world.judge import plan_of
 
 
@@ -72,6 +72,18 @@ def test_a_plan_of_waiting_steps_says_for_what() -> None:
     unknown = SetupPlan("pytorch", (Step("a", "A", "unknown", "Not shown."), replace(GROUPS, needs=("a",))))
     assert headline(unknown).text == "Step 1 of 2 is unknown here: A."
     assert headline(unknown).more == ("Not shown.",)
+
+
+def test_a_gpu_that_nothing_can_use_is_said_before_the_steps_that_remain() -> None:
+    wheel = replace(TORCH, state="todo", optional=False)
+    barred = replace(DRIVER, id="rocm", title="ROCm for this GPU", state="impossible", optional=True, why="No release.")
+    said = headline(SetupPlan("pytorch", (wheel, barred)))
+    assert said.text.startswith("Step 2 cannot be done here: ROCm for this GPU. Step 1 of 2, now: ")
+    assert said.more[0] == "No release." and said.step is wheel
+    named = headline(SetupPlan("pytorch", (wheel, barred), first=wheel.id))  # a check names what comes first
+    assert named.text.startswith("Step 1 of 2, now: ")
+    possible = headline(SetupPlan("pytorch", (wheel, replace(barred, state="unknown"))))
+    assert possible.text.startswith("Step 1 of 2, now: ")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
