@@ -148,14 +148,16 @@ def test_an_arrow_key_sends_little(monkeypatch: pytest.MonkeyPatch) -> None:
     async def drive(app: RocdoctorApp, pilot: Pilot[Any]) -> list[tuple[str, int]]:
         app._shown_cells = counted
         sent: list[tuple[str, int]] = []
-        for key in "237":
+        for key in "2378":
             await pilot.press(key)
             await until(pilot, lambda: app.screen.is_current)
             await seen(pilot)
+            await until(pilot, lambda: not getattr(app.screen, "filling", False))
             for _ in range(3):
                 before = counted.count
                 await pilot.press("down")
                 await until(pilot, lambda: not getattr(app.screen, "at_work", False))
+                await seen(pilot)
                 sent.append((key, counted.count - before))
         return sent
 

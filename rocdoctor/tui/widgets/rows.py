@@ -77,6 +77,9 @@ class Rows(ScrollView, can_focus=True):
         self._measure()
         if self.is_attached and not self.size and count * tall > self.app.size.height:
             self.show_vertical_scrollbar = self.vertical_scrollbar.display = True  # there in the first layout
+        elif self.is_attached and self.size:
+            # With the rows, or the bar would be drawn empty before it goes, and over rows before it comes.
+            self.show_vertical_scrollbar = count * tall > self.scrollable_content_region.height
         wanted = max(0, min(cursor, count - 1))
         if wanted == self.cursor:
             self._seen()
