@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,6 +20,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
 from rocdoctor.service.setup_script import discretion, made_for_root, setup_script
 from rocdoctor.tui.background import Background
+from rocdoctor.tui.draw.lines import cut
 from rocdoctor.tui.draw.links import linked
 from rocdoctor.tui.look import Look, plan_of_today
 from rocdoctor.tui.page import Page
@@ -31,6 +33,7 @@ from rocdoctor.tui.widgets.options import SearchedOptions
 from rocdoctor.tui.write_files import NewFile, ask_and_store
 
 _SCRIPT = "rocdoctor-setup.sh"
+_LABEL = 9  # cells before the words of a detail
 
 
 class SetupPage(Page):
@@ -252,6 +255,14 @@ def _row(plan: SetupPlan, step: Step) -> Text:
     return text
 
 
+def behind_labels(line: str, width: int) -> list[str]:
+    """A line in parts that fit; a word that no line holds begins and goes on under the words beside the labels."""
+    if cell_len(line) <= width:
+        return [line]
+    indent = " " * min(_LABEL, width // 2)
+    return cut(line if line.startswith(" ") else indent + line, width, indent)
+
+
 def _detail(plan: SetupPlan, step: Step, verified: Text | None, sudo: bool, width: int) -> Text:
     from rocdoctor.report.setup.setup_document import step_blocks
     from rocdoctor.report.text import lines, wrap
@@ -260,7 +271,8 @@ def _detail(plan: SetupPlan, step: Step, verified: Text | None, sudo: bool, widt
     if verified is not None:
         text.append_text(verified)
         text.append("\n\n")
-    text.append("\n".join(lines(step_blocks(plan, step, sudo=sudo, verbose=True, whole=True), width)))
+    blocks = step_blocks(plan, step, sudo=sudo, verbose=True, whole=True)
+    text.append("\n".join(part for line in lines(blocks, width) for part in behind_labels(line, width)))
     for note in plan.notes:
         text.append("\n\n" + "\n".join(wrap(f"note: {one_line(note)}", width, "", "      ")))
     return linked(text)

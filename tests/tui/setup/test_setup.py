@@ -19,6 +19,8 @@ from rocdoctor.model.facts import OperatingSystem
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step, Verify
+from rocdoctor.report.document import Row
+from rocdoctor.report.text import lines
 from rocdoctor.tui import look
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.setup import screen
@@ -212,3 +214,13 @@ def test_the_longer_limit_of_a_torch_import_is_said_while_it_runs() -> None:
     step = Step("torch", "Install torch", "todo", "It is not there.", verify=torch)
     assert "It imports torch, which may take up to 60 s." in screen.verifying(step).plain
     assert "torch" not in screen.verifying(replace(step, verify=None)).plain
+
+
+def test_a_word_longer_than_a_line_keeps_to_the_column_of_the_words() -> None:
+    word = "/opt/" + "x" * 60
+    (block,) = [Row("from", f"a {word} (read /y)")]
+    parts = [part for line in lines([block], 40) for part in screen.behind_labels(line, 40)]
+    assert parts[0].startswith("from     a") and max(map(len, parts)) <= 40
+    assert all(part.startswith(" " * 9) and part[9] != " " for part in parts[1:]), parts
+    assert "".join(part.strip() for part in parts[1:]) == f"{word}(read /y)"
+    assert screen.behind_labels("short", 40) == ["short"]
