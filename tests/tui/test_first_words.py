@@ -13,6 +13,8 @@ from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.findings.findings_list import sections, state_counts
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.overview.drawing import counts
+from rocdoctor.tui.overview.screen import OverviewPage
+from rocdoctor.tui.widgets.flow import FlowText
 from tests.tui.kit import driven, examined, fixture_host, seen, shown, until
 
 
@@ -83,3 +85,20 @@ def test_no_screen_has_the_words_that_newcomers_stumbled_over() -> None:
     assert len(set(said.values())) == len(AREAS) + 1
     assert {name: odd.findall(text) for name, text in said.items() if odd.search(text)} == {}
     assert "MFU is the share" in said["recommend"]
+
+
+def test_no_panel_is_empty_while_nothing_is_known_nor_where_the_look_failed() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = app.screen
+        panels = [page.query_one(f"#{name}", FlowText) for name in ("gpus", "links", "next")]
+        assert isinstance(page, OverviewPage)
+        await seen(pilot)
+        page._forget()
+        await seen(pilot)
+        said = [str(panel.content) for panel in panels if panel.display]
+        assert len(said) > 1 and set(said) == {"looking ..."}
+        page.show(Look(phase="failed", problem="made up"))
+        await seen(pilot)
+        assert {str(panel.content) for panel in panels if panel.display} == {"unknown"}
+
+    driven(fixture_host("recorded-cpu-vm"), look, (120, 30))

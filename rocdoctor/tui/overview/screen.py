@@ -22,6 +22,7 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import same_evidence
+from rocdoctor.tui.style import UNKNOWN
 from rocdoctor.tui.widgets.flow import FlowText, StillScroll
 from rocdoctor.tui.widgets.rows import Rows
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rocdoctor.tui.findings.findings_list import FindingsRow
     from rocdoctor.tui.story import Story
 
+_LATER, _NOT_YET = ("gpus", "links", "next"), "looking ..."
 _PANELS = (("gpus", "GPUs"), ("changes", "changes"), ("links", "links between GPUs"), ("next", "next"))
 _IN_SHORT, _LOOKING = "in short", "Looking. Known facts appear at once; slow tools follow."
 _PANEL_AREAS = {"gpus": "thermals", "changes": "findings", "links": "topology"}
@@ -128,6 +130,8 @@ class OverviewPage(Page):
                 for name, title in _PANELS:
                     panel = Panel(id=name, classes="panel")
                     panel.border_title = title
+                    if name in _LATER:
+                        panel.update(_NOT_YET)
                     yield panel
 
     def adapt(self) -> None:
@@ -146,6 +150,7 @@ class OverviewPage(Page):
         self._host = host
         if look.phase == "failed" and look.diagnosis is None:
             self.query_one("#first", Static).update(Text(f"rocdoctor itself failed: {one_line(look.problem)}"))
+            self._draw_later("unknown")
         if look.diagnosis is None:
             return
         from rocdoctor.tui.findings.findings_list import (
@@ -185,9 +190,15 @@ class OverviewPage(Page):
         self._draw_rows(0)
         self.query_one("#first", FlowText).border_title = _IN_SHORT
         self.query_one("#first", FlowText).set(lambda width: Text(_LOOKING))
-        for name in ("#counts", "#card", "#unknown", "#gpus", "#links", "#next"):
+        for name in ("#counts", "#card", "#unknown"):
             self.query_one(name, FlowText).set(lambda width: Text())
+        self._draw_later(_NOT_YET)
         self.refresh_bindings()
+
+    def _draw_later(self, said: str) -> None:
+        """The same words in every panel that nothing is known for."""
+        for name in _LATER:
+            self.query_one(f"#{name}", FlowText).set(lambda width: Text(said, style=UNKNOWN))
 
     def _draw_rows(self, cursor: int | None = None) -> None:
         """The findings: two lines for each where a tall terminal has room for them beside everything else."""
