@@ -5,6 +5,7 @@ The orange of Textual's themes comes nearest to red of those 16, so frames and t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from textual.color import Color
@@ -33,4 +34,5 @@ class FewColoursApp(BoundedApp):
         variables = super().get_css_variables()
         theme: Theme = self.current_theme
         few = self.console.color_system in ("standard", "windows") and "ansi" not in theme.name
+        few = few and any(map(os.isatty, (0, 1, 2)))  # a picture has all colours, wherever it is made
         return with_few(variables, theme.dark) if few else variables

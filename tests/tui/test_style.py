@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from rich.color import Color, ColorSystem
 from rich.console import COLOR_SYSTEMS
 from textual.color import Color as Shown
@@ -92,8 +93,9 @@ def test_no_color_leaves_no_colour_and_nothing_dim() -> None:
     assert not re.search("red|yellow|green|cyan|dim", run.stdout.replace("'not-applicable'", ""))
 
 
-def test_frames_and_keys_are_no_alarm_where_there_are_16_colours() -> None:
+def test_frames_and_keys_are_no_alarm_where_there_are_16_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Red and magenta are left to what is wrong; what may be at risk is yellow."""
+    monkeypatch.setattr("os.isatty", lambda number: True)
     alarm = {1, 5, 9, 13}
     wrong: list[str] = []
     for theme in ("textual-dark", "textual-light"):
