@@ -18,7 +18,7 @@ def _causes(text: str) -> list[str]:
         ("2", "out-of-memory"),
         ("35", "driver-too-old"),
         ("101", "visible-devices-conflict"),
-        ("102", "vgpu-licence"),
+        ("102", "gpu-not-supported"),
         ("209", "gpu-arch-not-built"),
         ("214", "gpu-hardware-fault"),
         ("221", "missing-shared-library"),
