@@ -58,7 +58,7 @@ def with_missing(diagnosis: Diagnosis, kind: str) -> Diagnosis:
         why = (
             f"Run it on that machine and add the file with --add kernel-log.txt: {_number(waiting)} for the kernel log"
         )
-        steps.append((waiting, NextStep("sudo dmesg > kernel-log.txt", why, "kernel-log")))
+        steps.append((waiting, NextStep("sudo dmesg | tee kernel-log.txt", why, "kernel-log")))
     if unknown > diagnosis.count("pass") and 2 * rest > unknown:
         why = f"Run it on that machine: it records everything that rocdoctor asks, and {_number(rest)} for that"
         steps.append((rest, NextStep("rocdoctor bundle", why)))

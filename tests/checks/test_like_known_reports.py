@@ -8,7 +8,7 @@ import pytest
 
 from rocdoctor.insight.texts import likeness as module
 from rocdoctor.insight.texts.likeness import features, hinted_causes, is_report, likely_causes
-from rocdoctor.knowledge.messages.likeness import Counted, Likeness, weighed
+from rocdoctor.knowledge.messages.likeness import Likened, Likeness, weighed
 from rocdoctor.model.facts import Machine, Message, Told
 from tests.kit import amd_gpu, judge, machine, states
 
@@ -20,7 +20,7 @@ _WEIGHTS = Likeness(
     {"podman": "300A40B20C-40", "render": "300B30", "loss": "300C60", "bus": "300D20", "cdi": "300A60B10D5"},
     0.5,
     0.3,
-    (Counted(0.5, 12, 9), Counted(0.6, 7, 6)),
+    (Likened(0.5, 12, 9), Likened(0.6, 7, 6)),
 )
 
 
@@ -56,7 +56,7 @@ def test_the_first_says_how_often_that_was_right() -> None:
         False,
     ]
     assert {each.source for one in found for each in one.evidence} == {"text"}, "words alone are at most a warning"
-    assert _WEIGHTS.how_often(0.55) == Counted(0.5, 12, 9)
+    assert _WEIGHTS.how_often(0.55) == Likened(0.5, 12, 9)
     assert _WEIGHTS.how_often(0.4) is None
 
 

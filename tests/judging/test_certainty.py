@@ -86,9 +86,9 @@ def test_whole_texts(text: str, confidence: str) -> None:
 
 def test_every_report_says_it() -> None:
     diagnosis = diagnosed("I have an RX 6700 XT here.\n\n    export HSA_OVERRIDE_GFX_VERSION=11.0.0\n")
-    assert "only possible: it rests on the writer's words" in as_text(diagnosis)
+    assert "only possible: this rests on the writer's words" in as_text(diagnosis)
     assert "text:1, in words" in as_text(diagnosis)
-    assert "only possible: it rests on the writer's words" in as_markdown(document(diagnosis))
+    assert "only possible: this rests on the writer's words" in as_markdown(document(diagnosis))
     data = report(diagnosis, {"kind": "text", "origin": "x"}, {"total_s": 0, "slowest": []}, {})
     failed = [one for one in data["verdicts"] if one["check"] == "gfx-override-mismatch"]
     assert failed[0]["confidence"] == "possible"

@@ -38,10 +38,10 @@ def test_a_recording_names_what_most_unknown_verdicts_wait_for_and_how_many_thes
     asked = [_verdict("unknown", "absent", Source("read /sys/x"))]  # it was read: no other recording tells it
     first, second = _told([*of_log, *others, *asked, _verdict("pass")])
     assert (first[0], first[2]) == ("rocdoctor bundle", "") and "5 unknown verdicts wait" in first[1]
-    assert (second[0], second[2]) == ("sudo dmesg > kernel-log.txt", "kernel-log")
+    assert (second[0], second[2]) == ("sudo dmesg | tee kernel-log.txt", "kernel-log")
     assert "--add kernel-log.txt: 3 unknown verdicts wait for the kernel log" in second[1]
     (only,) = _told([of_log[0], _verdict("pass")])
-    assert only[0] == "sudo dmesg > kernel-log.txt" and "1 unknown verdict waits" in only[1]
+    assert only[0] == "sudo dmesg | tee kernel-log.txt" and "1 unknown verdict waits" in only[1]
 
 
 def test_a_whole_bundle_is_asked_for_only_where_that_would_tell_most() -> None:
@@ -76,5 +76,5 @@ def test_the_kernel_log_that_is_asked_for_is_what_the_verdicts_wait_for() -> Non
         with_missing(diagnose(collect(one), our_checks()), "bundle")
         for one in (host, OverlayHost(host, {log.question: log}))
     )
-    assert [step.command for step in without.next] == ["sudo dmesg > kernel-log.txt"]
+    assert [step.command for step in without.next] == ["sudo dmesg | tee kernel-log.txt"]
     assert having.next == ()

@@ -99,11 +99,6 @@ def test_a_refused_node_is_recognised_whatever_its_number_is(node: str) -> None:
             "slurmd: error: /dev/nvidia7 is not a valid character or block device, fix your gres.conf",
             "kernel-module-not-loaded",
         ),
-        (
-            "RTX 3060. bf16 mixed precision requires PyTorch >= 1.10 and a supported device.",
-            "kernel-lib-arch-unsupported",
-        ),
-        ("bf16 mixed precision requires PyTorch >= 1.10 and a supported device.", "not-environment"),
         ("Exception: Please install hipCUB and retry", "missing-shared-library"),
         ("/dev/dxg missing -- WSL GPU paravirtualization not present.", "wsl-unsupported"),
         ("Failed to import from vllm._rocm_C with ImportError('undefined')", "python-package-mismatch"),

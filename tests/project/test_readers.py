@@ -17,6 +17,7 @@ ALLOWED = {
     "checks/": "loaded by the names of their files",
     "Page": "loaded by the name of its area",
     "DEFAULT_CSS": "Textual",
+    "COMPONENT_CLASSES": "Textual",
     "render_line": "Textual",
     "render_segments": "Textual",
     "tui/kept_rules.py reparse": "Textual",

@@ -27,7 +27,7 @@ KINDS = {
 }
 # Section of CONTRIBUTING.md -> kind, and how many files its table names: lists beside them follow from these files.
 RECIPES = {"A check": ("check", 2), "A parser": ("parser", 4), "A smoke mode": ("mode", 2)}
-RECIPES["A tool that tells of single GPUs"] = ("tool", 4)
+RECIPES["A tool that reports single GPUs"] = ("tool", 4)
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
 
 

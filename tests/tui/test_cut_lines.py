@@ -50,7 +50,7 @@ def test_a_long_step_of_the_set_up_stays_in_its_row() -> None:
         return shown(app).split("\n")
 
     lines = driven(fixture_host(_TIRED), drive)
-    at = next(at for at, line in enumerate(lines) if "1 now     Repair" in line)
+    at = next(at for at, line in enumerate(lines) if "1 now     Fix what" in line)
     assert lines[at].rstrip("▁▂▃▄▅▆▇ ").endswith("…"), lines[at]
     assert "2 done" in lines[at + 1]
 

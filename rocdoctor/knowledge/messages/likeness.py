@@ -20,7 +20,7 @@ _TENTHS, _HUNDREDTHS = 10, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class Likened:
     """Of texts that were left out of the fit and whose likeliest cause had more than this share: how many had it."""
 
     share: float
@@ -41,9 +41,9 @@ class Likeness:
     words: Mapping[str, str]
     threshold: float
     hints: float = 0.0
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[Likened, ...] = ()
 
-    def how_often(self, share: float) -> Counted | None:
+    def how_often(self, share: float) -> Likened | None:
         """What was counted at the highest share that is not above this one."""
         return max((one for one in self.counted if one.share <= share), key=lambda one: one.share, default=None)
 
@@ -73,7 +73,7 @@ def likeness() -> Likeness:
         table["words"],
         table["threshold"] / _HUNDREDTHS,
         table["hints"] / _HUNDREDTHS,
-        tuple(Counted(share / _HUNDREDTHS, answered, right) for share, answered, right in table["counted"]),
+        tuple(Likened(share / _HUNDREDTHS, answered, right) for share, answered, right in table["counted"]),
     )
 
 

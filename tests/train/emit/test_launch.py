@@ -127,7 +127,11 @@ def test_processors_talk_over_gloo() -> None:
 
 def test_comments_name_no_folder() -> None:
     made = plan()
-    for name, expected in (("/home/somebody/my-model", "my-model"), ("meta/llama", "meta/llama"), (None, "a model of")):
+    for name, expected in (
+        ("/home/somebody/my-model", "my-model"),
+        ("meta/llama", "meta/llama"),
+        (None, "a model with"),
+    ):
         named = replace(made, workload=replace(made.workload, model_id=name))
         assert model_words(named).startswith(expected)
 

@@ -199,7 +199,7 @@ def test_what_follows_from_a_cause_says_so() -> None:
     verdicts = [wheel, failed("no-gpu", "torch sees none.")]
     diagnosis = diagnosis_of(verdicts)
     row = sections(diagnosis)[0].rows[1]
-    text = page(row, diagnosis, None, 80).plain
+    text = " ".join(page(row, diagnosis, None, 80).plain.split())
     assert "follows from: The installed build is for a different kind of machine; fix that first" in text
 
 

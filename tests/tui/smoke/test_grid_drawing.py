@@ -79,7 +79,7 @@ def test_while_it_runs_cells_fill_as_ranks_answer() -> None:
     assert over.heading == "cancelled"
     assert words(over.rows[1]) == ["zero-1", "ok", "not", "ended"]
     assert (
-        "not run; space chooses it"
+        "not run; space selects it"
         in detail(running([begun], "", ["fsdp2"], TITLES, 0, "failed")[0].rows[-1], True).plain
     )
     assert "begun, without a verdict" in detail(over.rows[1], True).plain
@@ -130,7 +130,7 @@ def test_all_of_other_modes() -> None:
     skipped_text = detail(GridRow(0, "a", "", skipped("a")), True).plain
     assert "not tested here" in skipped_text
     assert "needs 4 ranks or more" in skipped_text
-    assert "not run; space chooses it" in detail(GridRow(0, "a"), True).plain
+    assert "not run; space selects it" in detail(GridRow(0, "a"), True).plain
     assert "not run in this evidence" in detail(GridRow(0, "a"), False).plain
     one = GridRow(0, "a", progress=ModeProgress({0: "pass"}), running=True)
     assert "running; 1 rank has answered" in detail(one, True).plain

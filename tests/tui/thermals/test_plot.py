@@ -94,9 +94,9 @@ def test_a_gpu_has_as_many_plots_as_there_is_room_for() -> None:
 def test_details_have_plots_below_the_values_or_alone_and_a_line_where_there_is_no_room() -> None:
     now = GpuNow(amd_gpu(0), _series())
     whole = detail(now, 118, height=50).plain
-    assert "┤" in whole and "slowed by" in whole and "newest at the right" not in whole
+    assert "┤" in whole and "slowed by" in whole and "newest on the right" not in whole
     assert len(whole.splitlines()) <= 50
     small = detail(now, 77, height=8).plain
-    assert "newest at the right" in small and "┤" not in small
+    assert "newest on the right" in small and "┤" not in small
     alone = details([now], 0, 77, 9, plotted=True)
     assert "┤" in str(alone) and "slowed by" not in str(alone) and len(str(alone).splitlines()) <= 9

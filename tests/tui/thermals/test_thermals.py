@@ -115,13 +115,13 @@ def test_the_rate_is_chosen_with_keys_and_said_in_words() -> None:
         await answered(app, pilot)
         for words in ("every second", "every 0.5 s", "every 0.5 s"):
             await pilot.press("plus")
-            await until(pilot, lambda words=words: f"Looking {words}" in shown(app))  # type: ignore[misc]
+            await until(pilot, lambda words=words: f"Reading {words}" in shown(app))  # type: ignore[misc]
         for words in (
             "Reading every second",
             "Reading every 2 s",
             "Reading every 5 s",
             "Reading every 10 s",
-            "Not looking again (off)",
+            "Not reading again (off)",
         ):
             await pilot.press("minus")
             await until(pilot, lambda words=words: words in shown(app))  # type: ignore[misc]
@@ -266,7 +266,7 @@ def test_a_sleeping_gpu_is_left_asleep_and_says_so() -> None:
         await answered(app, pilot)
         assert "asleep" in next(line for line in shown(app).splitlines() if line.startswith(" 1 "))
         await pilot.press("down")
-        await until(pilot, lambda: "It sleeps and was left asleep" in shown(app))
+        await until(pilot, lambda: "It is asleep and was not woken" in shown(app))
         waking = ("card1/device/hwmon", "card1/device/gpu_metrics")
         assert not [one for one in host.asked if any(part in one for part in waking)]
 

@@ -73,10 +73,11 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
 
 def _gradients_away(work: Work) -> bool:
     """Whether gradients lie in main memory: FSDP2 moves them with the weights, DeepSpeed with the optimizer (``device``
-    in runtime/zero/stage_1_and_2.py and stage3.py, edaa72212, read 2026-11-30)."""
+    in runtime/zero/stage_1_and_2.py and stage3.py, edaa72212, read 2026-11-30). Stage 1 does not divide them, and
+    they stay."""
     plan = work.parallel
     if work.framework == "deepspeed":
-        return plan.offload_optimizer
+        return plan.offload_optimizer and plan.zero >= 2
     return work.framework == "fsdp2" and plan.offload_weights
 
 

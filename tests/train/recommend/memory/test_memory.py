@@ -50,6 +50,7 @@ def test_zero_3_gathers_into_buffers_of_its_own_also_on_one_gpu() -> None:
         ({"zero": 3}, 16 / 8),
         ({"fsdp": 8, "offload": True}, 0),
         # The optimizer in host memory has its gradients there: weights stay.
+        ({"zero": 1, "offload_optimizer": "cpu"}, 4),
         ({"zero": 2, "offload_optimizer": "cpu"}, 2),
         ({"zero": 3, "offload_optimizer": "cpu"}, 2 / 8),
         ({"zero": 3, "offload_optimizer": "cpu", "offload_params": "cpu"}, 0),

@@ -377,7 +377,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "aborts": _backward(_ends_by(signal.SIGABRT)),
     "divides-by-zero": _backward(_ends_by(signal.SIGFPE)),
     "pipe-broken": _backward(_ends_by(signal.SIGPIPE)),
-    "no-more-files": _backward(_no_more_files),
+    "files-run-out": _backward(_no_more_files),
     "files-too-large": _writing(_files_too_large),
     "denied": _writing(_denied),
     "handle-stale": _reading(_handle_stale),
