@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
@@ -15,8 +17,7 @@ _TABLES = [message_signatures, sign_signatures, kernel_signatures]
 
 
 @pytest.mark.parametrize("table", _TABLES, ids=lambda table: table.__name__)
-def test_each_literal_of_a_table_can_stand_whole_in_what_its_expression_takes(table: object) -> None:
-    assert callable(table)
+def test_each_literal_of_a_table_can_stand_whole_in_what_its_expression_takes(table: Callable[[], Matcher]) -> None:
     assert list(dead_literals(table())) == []
 
 
