@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.train.smoke.nodes.network import KEY, PORT, Network, Ran, command, finish, missing, network
@@ -70,9 +71,12 @@ def test_a_stranger_and_a_node_that_stops_hold_up_nobody() -> None:
         assert heard.out == "b''\n"
         rest = [_net(made, node, 4) for node in (1, 2)]
         assert until(lambda: _connected(made, 2))
-        rest[1].send_signal(signal.SIGSTOP)
+        stopped = _whole(rest[1])
+        for process in stopped:
+            process.suspend()
         ran = finish(first, began)
-        rest[1].kill()
+        for process in stopped:
+            process.kill()
         rest[1].wait()
         assert finish(rest[0], began).code == 0
         assert "not rocdoctor of this run with this key" in finish(other, began).text
@@ -80,6 +84,12 @@ def test_a_stranger_and_a_node_that_stops_hold_up_nobody() -> None:
     assert (_states(found)["h2"], _states(found)["h3"]) == ("silent", "silent"), found["findings"]
     assert {_states(found)[name] for name in ("h0", "h1")} <= {"well", "undecided"}
     assert [one["kind"] for one in found["findings"] if one["kind"] == "node"] == []
+
+
+def _whole(started: subprocess.Popen[str]) -> list[psutil.Process]:
+    """A command and the child in which it works."""
+    parent = psutil.Process(started.pid)
+    return [parent, *parent.children(recursive=True)]
 
 
 def _connected(made: Network, node: int) -> bool:
