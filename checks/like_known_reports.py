@@ -4,7 +4,7 @@ Why
   If no message, setting or symptom in a text is known, its words still resemble the reports of some causes more than
   others. How strongly each word points to a cause was learned from labelled texts. It is reported only if nothing more
   certain was found and one cause stands out, and only as possible. The likeliest is given with a count: how many other
-  reports were as much like one cause, and how many of them had it.
+  reports resembled one cause this closely, and how many of them had it.
 
 Fix
   Run the commands at the end of the report: each shows what one of the causes would look like. Change nothing before

@@ -51,7 +51,9 @@ def test_the_first_says_how_often_that_was_right() -> None:
     """Its share is exp(4) / (exp(4) + exp(2) + exp(-4) + 1), which is 0.87 and so counted in the second row."""
     found = [one.finding for one in judge("like-known-reports", _machine({"podman": 1})) if one.finding is not None]
     assert [one.cause for one in found] == ["container-device-access", "device-permission"]
-    assert [one.message.endswith("Of 7 reports that were as much like one cause, 6 had it.") for one in found] == [
+    assert [
+        one.message.endswith("Of 7 earlier reports that resembled one cause this closely, 6 had it.") for one in found
+    ] == [
         True,
         False,
     ]

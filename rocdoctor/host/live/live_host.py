@@ -309,7 +309,7 @@ class LiveHost:
         self._at_work[question] = looking = Looking(self.patience.program_limit_s(question))
         with heard(looking.step):
             program = find_program(argv[0]) if argv else None
-        del self._at_work[question]
+        self._at_work.pop(question, None)  # the same question may be asked again when nobody waits for this answer
         self._hear_of_silent()
         if program is None:
             why = refusal(argv[0]) or silence() if argv else ""
@@ -360,7 +360,7 @@ class LiveHost:
         how = chosen(
             interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python, looking.step
         )
-        del self._judging[question]
+        self._judging.pop(question, None)
         if how.refused:
             return Answer(question, "failed", note=how.refused)
         options = [word for word in words[1:] if not how.not_imported or word != "--import"]

@@ -20,7 +20,6 @@ Note = Callable[[str, str], None]
 _BEGINS = regex(r"^[0-9a-fA-F]{4,16}:?[ \t]{1,3}[0-9a-fA-F]{2}", re.M)
 _LINE = regex(r"(?P<o>[0-9a-fA-F]{4,16})(?P<c>:?)(?P<b>[ \t]{1,3})(?P<r>[0-9a-fA-F]{2}.{0,300})")
 _HEX = regex(r"(?:[0-9a-fA-F]{2}){1,64}")
-_MOST_LINES = 20_000
 
 
 def mask_hexdumps(text: str, tables: MaskingTables, note: Note) -> str:
@@ -47,7 +46,7 @@ def _dumps(lines: list[str]) -> Iterator[tuple[int, list[bytes]]]:
     """The first line of each dump, and the bytes of all its lines."""
     parts: list[bytes] = []
     follows = first = 0
-    for number, line in enumerate(lines[:_MOST_LINES]):
+    for number, line in enumerate(lines):
         found = _LINE.fullmatch(line.rstrip())
         data = _bytes(found["r"]) if found is not None else b""
         offset = int(found["o"], 16) if found is not None else -1

@@ -90,13 +90,13 @@ def _contradicted(machine: Machine, cause: str) -> bool:
 
 
 def how_often(machine: Machine) -> str:
-    """How often the likeliest cause was the right one in texts that were as much like one cause; empty if not known."""
+    """How often the likeliest cause was the right one where texts resembled one so closely; empty if not known."""
     found = likely_causes(machine)
     counted = likeness().how_often(found[0].share) if found else None
     return (
         ""
         if counted is None
-        else f"Of {counted.answered} reports that were as much like one cause, {counted.right} had it."
+        else f"Of {counted.answered} earlier reports that resembled one cause this closely, {counted.right} had it."
     )
 
 

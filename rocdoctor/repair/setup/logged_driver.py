@@ -25,8 +25,8 @@ def taken_by_log(situation: Situation, gpus: Sequence[Gpu]) -> tuple[str, tuple[
 def lines_in_log(situation: Situation, gpus: Sequence[Gpu]) -> tuple[Evidence, ...]:
     """Lines of the kernel log that a driver of AMD wrote about each GPU; none where one has no such line.
 
-    The kernel puts the name of the driver that is bound at that moment before the address (``dev_driver_string``). One
-    whose start fails writes such lines too.
+    The kernel puts the name of the driver that is bound at that moment before the address (``dev_driver_string`` in
+    ``__dev_printk`` of Linux's drivers/base/core.c, read 2026-11-30). One whose start fails writes such lines too.
     """
     log = kernel_log(situation.machine)
     if log is None:

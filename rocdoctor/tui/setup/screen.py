@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
 from rocdoctor.service.setup_script import discretion, made_for_root, setup_script
@@ -34,6 +35,7 @@ from rocdoctor.tui.write_files import NewFile, ask_and_store
 
 _SCRIPT = "rocdoctor-setup.sh"
 _LABEL = 9  # cells before the words of a detail
+_BEGINS = regex(r" +(?:[a-z]+ {2,})?")  # what stands before the words of a line: blanks, and its label if it has one
 
 
 class SetupPage(Page):
@@ -259,7 +261,8 @@ def behind_labels(line: str, width: int) -> list[str]:
     """A line in parts that fit; a word that no line holds begins and goes on under the words beside the labels."""
     if cell_len(line) <= width:
         return [line]
-    indent = " " * min(_LABEL, width // 2)
+    begins = _BEGINS.match(line)
+    indent = " " * min(begins.end() if begins is not None else _LABEL, width // 2)
     return cut(line if line.startswith(" ") else indent + line, width, indent)
 
 

@@ -224,3 +224,7 @@ def test_a_word_longer_than_a_line_keeps_to_the_column_of_the_words() -> None:
     assert all(part.startswith(" " * 9) and part[9] != " " for part in parts[1:]), parts
     assert "".join(part.strip() for part in parts[1:]) == f"{word}(read /y)"
     assert screen.behind_labels("short", 40) == ["short"]
+    for line, column in ((f"    verify   {word}", 13), (f"               {word}", 15)):
+        found = screen.behind_labels(line, 40)
+        assert all(part.startswith(" " * column) and part[column] != " " for part in found[1:]), found
+        assert len(found) > 1
