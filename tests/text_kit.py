@@ -26,10 +26,14 @@ def diagnosed(text: str) -> Diagnosis:
     return diagnose(collect(open_text(text, "test")), all_checks())
 
 
+def causes_of(text: str) -> list[str]:
+    """The ids of all causes that are found in a text, the likeliest first."""
+    return [one.cause for one in diagnosed(text).causes]
+
+
 def first_cause(text: str) -> str | None:
     """The id of the first cause, None without one."""
-    causes = diagnosed(text).causes
-    return causes[0].cause if causes else None
+    return next(iter(causes_of(text)), None)
 
 
 def header_and_body(path: Path) -> tuple[dict[str, str], str]:

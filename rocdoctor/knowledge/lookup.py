@@ -215,7 +215,7 @@ def finer_title(finer_id: str) -> str:
 
 def told_title(cause_id: str, finer_id: str) -> str:
     """What a cause is called beside a finding that points to it: more precisely where its ``finer`` says so."""
-    return (finer_title(finer_id) if finer_id else "") or cause_title(cause_id)
+    return finer_title(finer_id) or cause_title(cause_id)
 
 
 def gfx_of_device(device_id: int | str, revision: int | str | None = None) -> str | None:

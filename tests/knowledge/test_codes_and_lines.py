@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.text_kit import diagnosed
-
-
-def _causes(text: str) -> list[str]:
-    return [one.cause for one in diagnosed(text).causes]
+from tests.text_kit import causes_of, diagnosed
 
 
 @pytest.mark.parametrize(
@@ -29,16 +25,16 @@ def _causes(text: str) -> list[str]:
     "line", ["HIP error {} at main.cpp:41", "hipSetDevice failed: {}", "hip error code: {} at a.cpp:8"]
 )
 def test_a_number_of_hip_says_what_its_name_says(number: str, cause: str, line: str) -> None:
-    assert _causes(line.format(number))[:1] == [cause]
+    assert causes_of(line.format(number))[:1] == [cause]
 
 
 def test_a_number_that_hip_does_not_have_says_nothing() -> None:
-    assert _causes("HIP error 4242 at main.cpp:41") == []
-    assert _causes("hipGetDeviceCount returned 0") == []
+    assert causes_of("HIP error 4242 at main.cpp:41") == []
+    assert causes_of("hipGetDeviceCount returned 0") == []
 
 
 def test_no_device_in_a_container_is_the_container() -> None:
-    found = _causes("$ docker run --rm rocm/pytorch ./a.out\nhipGetDeviceCount failed: 100")
+    found = causes_of("$ docker run --rm rocm/pytorch ./a.out\nhipGetDeviceCount failed: 100")
     assert found[0] == "container-device-access" and "device-permission" not in found
 
 
@@ -47,7 +43,7 @@ def test_no_device_in_a_container_is_the_container() -> None:
     [("4104", "kernel-module-not-loaded"), ("4111", "gpu-arch-not-built"), ("4097", "not-environment")],
 )
 def test_a_number_of_hsa_says_what_its_name_says(status: str, cause: str) -> None:
-    assert _causes(f"hsa_init failed: {status}")[:1] == [cause]
+    assert causes_of(f"hsa_init failed: {status}")[:1] == [cause]
 
 
 @pytest.mark.parametrize(
@@ -71,20 +67,20 @@ def test_an_exit_code_alone_says_how_the_process_ended(code: str, cause: str, wo
 
 @pytest.mark.parametrize("code", ["1", "2", "0", "12", "1390"])
 def test_other_exit_codes_say_nothing(code: str) -> None:
-    assert _causes(f"Container train exited with code {code}") == []
+    assert causes_of(f"Container train exited with code {code}") == []
 
 
 def test_a_reason_that_is_printed_stands_above_the_exit_code() -> None:
     text = (
         "ImportError: libamdhip64.so.6: cannot open shared object file: No such file or directory\nexited with code 134"
     )
-    assert _causes(text) == ["missing-shared-library"]
+    assert causes_of(text) == ["missing-shared-library"]
 
 
 @pytest.mark.parametrize("node", ["/dev/dri/renderD128", "/dev/dri/card0", "/dev/nvidia3", "/dev/kfd"])
 def test_a_refused_node_is_recognised_whatever_its_number_is(node: str) -> None:
-    assert _causes(f"Failed to open {node}: Permission denied")[:1] == ["device-permission"]
-    assert _causes(f"Failed to open {node}: Operation not permitted")[:1] == ["container-device-access"]
+    assert causes_of(f"Failed to open {node}: Permission denied")[:1] == ["device-permission"]
+    assert causes_of(f"Failed to open {node}: Operation not permitted")[:1] == ["container-device-access"]
 
 
 @pytest.mark.parametrize(
@@ -106,10 +102,10 @@ def test_a_refused_node_is_recognised_whatever_its_number_is(node: str) -> None:
     ],
 )
 def test_a_line_has_its_cause(text: str, cause: str) -> None:
-    assert _causes(text)[:1] == [cause]
+    assert causes_of(text)[:1] == [cause]
 
 
 def test_amd_smi_on_a_machine_of_another_vendor_blames_nothing() -> None:
     line = "Unable to detect any GPU devices, check amdgpu version and module status (sudo modprobe amdgpu)"
-    assert _causes(line) == ["kernel-module-not-loaded"]
-    assert _causes(f"My laptop has an RTX 3070.\n{line}") == []
+    assert causes_of(line) == ["kernel-module-not-loaded"]
+    assert causes_of(f"My laptop has an RTX 3070.\n{line}") == []

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.message_kit import messages
-from tests.text_kit import diagnosed
-
-
-def _causes(text: str) -> list[str]:
-    return [one.cause for one in diagnosed(text).causes]
+from tests.text_kit import causes_of
 
 
 @pytest.mark.parametrize(
@@ -30,18 +26,18 @@ def _causes(text: str) -> list[str]:
 )
 @pytest.mark.parametrize("line", ["CUDA error {} at main.cu:41", "cudaSetDevice failed: {}", "CUDA error code: {}"])
 def test_a_number_of_cuda_says_what_its_name_says(number: str, cause: str, line: str) -> None:
-    assert _causes(line.format(number))[:1] == [cause]
+    assert causes_of(line.format(number))[:1] == [cause]
 
 
 @pytest.mark.parametrize(
     "text", ["CUDA error 4242 at main.cu:41", "cudaGetDeviceCount returned 4", "CUDA error 12.4 wheels", "CUDA error 0"]
 )
 def test_what_is_no_number_of_an_error_says_nothing(text: str) -> None:
-    assert _causes(text) == []
+    assert causes_of(text) == []
 
 
 def test_no_device_in_a_container_is_the_container() -> None:
-    found = _causes("$ docker run --rm my/image ./a.out\ncudaGetDeviceCount failed: 100")
+    found = causes_of("$ docker run --rm my/image ./a.out\ncudaGetDeviceCount failed: 100")
     assert found[0] == "container-device-access"
 
 
@@ -67,7 +63,7 @@ def test_no_device_in_a_container_is_the_container() -> None:
     ],
 )
 def test_a_line_has_its_cause(text: str, cause: str) -> None:
-    assert _causes(text)[:1] == [cause]
+    assert causes_of(text)[:1] == [cause]
 
 
 @pytest.mark.parametrize(

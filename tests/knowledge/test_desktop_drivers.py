@@ -6,13 +6,9 @@ import pytest
 
 from tests.kit import nvidia_gpu
 from tests.message_kit import finding_of, messages
-from tests.text_kit import diagnosed
+from tests.text_kit import causes_of
 
 KNOWN = "known-message"
-
-
-def _causes(text: str) -> list[str]:
-    return [one.cause for one in diagnosed(text).causes]
 
 
 @pytest.mark.parametrize(
@@ -28,13 +24,13 @@ def _causes(text: str) -> list[str]:
     ],
 )
 def test_the_cause_is_the_first(text: str, cause: str) -> None:
-    assert _causes(text)[:1] == [cause]
+    assert causes_of(text)[:1] == [cause]
 
 
 def test_a_container_may_have_got_the_part_for_computing_only() -> None:
     text = "$ docker run --gpus all image\nvkCreateInstance: Found no drivers!"
-    assert "container-device-access" in _causes(text)
-    assert "container-device-access" not in _causes("vkCreateInstance: Found no drivers!")
+    assert "container-device-access" in causes_of(text)
+    assert "container-device-access" not in causes_of("vkCreateInstance: Found no drivers!")
 
 
 def test_a_label_that_keeps_the_gpu_away() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.kit import ROOT
 
@@ -200,125 +199,6 @@ def _shown() -> Iterator[tuple[str, int, str]]:
         for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if path.suffix == ".md" or not _QUOTED.match(text):
                 yield str(path.relative_to(ROOT)), line, text
-
-
-# A clause says of something what it is or does; a bare noun ("an error", "no such file") does not.
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|cannot|does|do|did|says?|shows?|lists?|prints?|names?|fails?|works?|hangs?"
-    r"|runs?|lacks?|ends?|comes?|resolves?|warns?|reports?|appears?|complains?|crash(?:es)?|differs?|loses?|looks?|see(?:s|n)?"
-    r"|belongs?|exceeds?|starts?|stays?|behaves?|reaches|refuses|fell|uses)\b"
-)
-_LONGEST = 32  # words of a sentence under a command
-_LONGEST_FIX = 28  # words of a sentence that says what to do, without what is in parentheses
-_IN_PARENTHESES = re.compile(r" ?\([^()]*\)")
-_SENTENCE = re.compile(r"(?<=[\w)\]\"'}*])\. (?=[^a-z])")
-
-
-def _asked(node: object) -> Iterator[tuple[str, str]]:
-    """All ``why`` and ``shows`` of the commands and symptoms of a table."""
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key in ("why", "shows") and isinstance(value, str):
-                yield key, value
-            if key not in ("set", "values", "groups"):  # values of its own, named by the row
-                yield from _asked(value)
-    elif isinstance(node, list):
-        for one in node:
-            yield from _asked(one)
-
-
-def _formless(key: str, said: str) -> str:
-    """What is wrong with the form of a line below a command, or ""."""
-    sentences = said.split(". ")
-    if key == "shows" and not _VERB.search(said):
-        return "a clause with a verb, which reads well after 'if'"
-    if key == "why" and said[0].islower() and said.split()[0].isalpha():
-        return "a sentence, which begins with a capital letter"
-    if key == "why" and any(one.count(": ") > 1 for one in sentences):
-        return "'If it works, suspect ...', not 'works: ...; fails: ...'"
-    if max(len(one.split()) for one in sentences) > _LONGEST:
-        return f"at most {_LONGEST} words in a sentence"
-    return ""
-
-
-def _told(node: object) -> Iterator[str]:
-    """All ``fix`` and ``remedy`` of a table."""
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key in ("fix", "remedy") and isinstance(value, str):
-                yield value
-            else:
-                yield from _told(value)
-    elif isinstance(node, list):
-        for one in node:
-            yield from _told(one)
-
-
-def _breathless(told: str) -> str:
-    """What is wrong with the form of a fix, or ""."""
-    plain = _IN_PARENTHESES.sub("", _IN_PARENTHESES.sub("", told))
-    if plain.count("; ") > 1 and "/sbin/" not in plain:  # commands that belong together
-        return "a sentence for each step, not several semicolons"
-    if max(len(one.split()) for one in _SENTENCE.split(plain)) > _LONGEST_FIX:
-        return f"at most {_LONGEST_FIX} words in a sentence"
-    return ""
-
-
-def test_a_fix_is_said_in_short_sentences() -> None:
-    found, seen = [], 0
-    for path in sorted((ROOT / "rocdoctor" / "knowledge" / "tables").glob("*.yaml")):
-        for told in _told(yaml.safe_load(path.read_text(encoding="utf-8"))):
-            seen += 1
-            if wrong := _breathless(told):
-                found.append(f"{path.name}: {told!r}: write {wrong}")
-    assert seen > 1500
-    assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "Reset the GPU; reboot; look at the log",
-        "Reset the GPU, " + "look at one more counter, " * 6 + "and reboot",
-        "Reset the GPU (nvidia-smi -r; on NVSwitch all). Then " + "look at it and " * 8 + "reboot",
-    ],
-)
-def test_a_breathless_fix_is_found(told: str) -> None:
-    assert _breathless(told)
-
-
-def test_a_fix_may_list_commands_in_parentheses() -> None:
-    assert not _breathless(
-        f"Pass the nodes ({'--device=/dev/dri ' * 30}; AMD: all); then reboot. Look at the log (dmesg)"
-    )
-
-
-def test_what_a_command_shows_is_said_in_sentences() -> None:
-    folder = ROOT / "rocdoctor" / "knowledge" / "tables"
-    names = ("messages*", "open_symptoms", "last_resorts", "remaining")
-    tables = [path for name in names for path in folder.glob(f"{name}.yaml")]
-    found, seen = [], 0
-    for path in sorted(tables):
-        for key, said in _asked(yaml.safe_load(path.read_text(encoding="utf-8"))):
-            seen += 1
-            if wrong := _formless(key, said):
-                found.append(f"{path.name}: {key}: {said!r}: write {wrong}")
-    assert seen > 400
-    assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize(
-    ("key", "said"),
-    [
-        ("why", "works: the fork is the cause; fails: the runtime does not start"),
-        ("why", "whether the fabric was set up"),
-        ("why", "It works: the other cuDNN; a batch of 1 works: memory"),
-        ("why", "Shows " + "very " * _LONGEST + "much"),
-        ("shows", "an error, or no GPU"),
-    ],
-)
-def test_shorthand_below_a_command_is_found(key: str, said: str) -> None:
-    assert _formless(key, said)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ MAX_FIELD = 4096
 
 _ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00\x07\x08\x0e\x0f]")
 _NUMBER = regex(r"[-+]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,3})?")
+_MOST_INT = 2**64 - 1
 _PLAIN_INT = regex(r"[-+]?[0-9]{1,40}\Z")
 _KERNEL_INT = regex(r"[-+]?(?:0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,22}|[1-9][0-9]{0,19})\Z")
 _HEX_INT = regex(r"0[xX][0-9a-fA-F]{1,32}\Z")
@@ -111,9 +112,6 @@ def is_no_value(text: str) -> bool:
     return word.lower().rstrip(".") in _NO_VALUE
 
 
-_MOST_COUNT = 2**64 - 1
-
-
 def to_int(text: object) -> int | None:
     """A whole number written in decimal or as 0x hexadecimal, with nothing around it but blanks.
 
@@ -130,7 +128,7 @@ def to_int(text: object) -> int | None:
         found = int(text) if math.isfinite(text) and text == int(text) else None
     elif isinstance(text, int) and not isinstance(text, bool):
         found = text
-    return found if found is not None and -_MOST_COUNT <= found <= _MOST_COUNT else None
+    return found if found is not None and -_MOST_INT <= found <= _MOST_INT else None
 
 
 def whole_number(text: str | None, limit: int = 2**63 - 1) -> int | None:

@@ -89,12 +89,9 @@ def _held_for_gradients(work: Work, part: Shares) -> float:
     sources explain, at four lengths, and this is 1.9. The reason is not known.
     """
     plan = work.parallel
-    if work.framework != "deepspeed" or work.method != "full" or not plan.offload_optimizer:
+    if work.framework != "deepspeed" or work.method != "full" or not _gradients_away(work):
         return 0.0
-    each = bytes_per_parameter(work)[1]
-    if plan.zero < 2:
-        return 0.0
-    return each * (part.dense / plan.shard + part.expert / plan.expert_ranks(plan.shard))
+    return bytes_per_parameter(work)[1] * (part.dense / plan.shard + part.expert / plan.expert_ranks(plan.shard))
 
 
 def adapters(work: Work) -> float:
@@ -125,7 +122,8 @@ def _adapted(work: Work, part: Shares) -> tuple[float, float]:
     shard = plan.shard if plan.zero == 3 else 1
     count = adapters(work)
     weights, gradients, moments = adapter_bytes(work)
-    return (_frozen(work, part) + (weights + moments) * count) / shard, gradients * count / shard
+    kept = 0.0 if _gradients_away(work) else gradients * count / shard
+    return (_frozen(work, part) + (weights + moments) * count) / shard, kept
 
 
 def weight_bytes(work: Work) -> float:

@@ -64,9 +64,11 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     gave_up = [one for one in broken if _gave_up(one)]
     lost = (one for one in broken if one.ended and one.result is None and one not in gave_up)
     died = sorted(lost, key=lambda one: (not hardware_fault(one.log), one.ended_at))
-    # Where a release lacks something all ranks say so; who says it while others wait has an error of its own.
+    # Where a release lacks something, all that come so far say so. Who says it while others wait has its own error.
+    others_wait = not died and any(one.silent or kind_of(one) == "victim" for one in broken)
+    not_own = ("victim",) if others_wait else ("victim", "unsupported")
     own = sorted(
-        (one for one in broken if one.result is not None and kind_of(one) != "victim"),
+        (one for one in broken if one.result is not None and kind_of(one) not in not_own),
         key=lambda one: one.at,
     )
     silent = [one for one in broken if one.silent]

@@ -222,7 +222,7 @@ def _reduced(
     record: ModeRecord, named: Sequence[RankRecord], earliest: tuple[int, int, int], words: str, step: int
 ) -> ModeResult:
     """Sums that one rank alone gets, each rank in its turn: who receives wrongly does so alone, and what one rank gives
-    wrongly is wrong at all others. Whose own part is wrong in the sum that it gets itself has it from nobody."""
+    wrongly is wrong at all others. A rank whose own part explains the error of a sum it gets is at fault itself."""
     if all(fault.get("origins") == [one.rank] for one in named for fault in _faults([one], earliest)):
         told = f"{ranks_text(named)} adds its own part wrongly to a sum that it gets"
         return _result(record, "fail", f"{told}: {words}", "collectives", [one.rank for one in named], step)

@@ -24,7 +24,7 @@ _MOST_STRANGERS = 64
 
 
 def most_strangers() -> int:
-    """How many connections may wait that have proved nothing: of few descriptors (``ulimit -n``) they leave most."""
+    """How many unproved connections may wait: 64, but at most a quarter of the descriptors (``ulimit -n``)."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST_STRANGERS if soft == resource.RLIM_INFINITY else max(4, min(_MOST_STRANGERS, soft // 4))
 

@@ -92,8 +92,8 @@ def check_reduced(context: Context, name: str, got: Any, parts: Sequence[Any], s
     if context.check("value", name, got, wanted, tolerance=0.0, step=step, reduced=True):
         return
     error = [got.double() - wanted.double()]
-    found = whose.explained(context.torch, error, {each: [one] for each, one in enumerate(parts)}, {})
-    if found and found[0] == rank and not found[1].endswith(" there"):
+    found = whose.explained(context.torch, error, {each: [one] for each, one in enumerate(parts)}, {}, partly=False)
+    if found and found[0] == rank:
         whose.note((one for one in context.comparison.faults if one["name"] == name), found)
 
 
@@ -110,11 +110,11 @@ def came_from(
 ) -> None:
     """The same of what one rank alone sent, which may be at fault as well.
 
-    ``kept``, of what goes to all ranks (or to as many as ``among`` says): what was there before. Where each wrong
-    element is still that, nothing was taken; and of three or more, what is wrong at one alone was right when it was
-    sent. ``step``: where several exchanges are one
-    step: which of them are wrong tells more than which was first. ``parts``: what all ranks gave to the same exchange:
-    who gathers has put one of them in another's place.
+    ``kept``: what the buffer held before, given only for what one rank sends to several (``among``, by default all).
+    Where each wrong element still has that value, this rank received nothing, and the sender is not suspected. With
+    three ranks or more, what is wrong at one rank alone was sent correctly. ``step``: given where several exchanges
+    count as one step: which of them are wrong tells more than which was first. ``parts``: what all ranks gave to the
+    same exchange: who gathers has put one of them in another's place.
     """
     missed = kept is not None and bool(((got == wanted) | (got == kept)).all())
     owners = None if missed else context.torch.tensor(sender)

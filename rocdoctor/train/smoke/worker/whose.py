@@ -7,7 +7,7 @@ everywhere, it is noted: two explanations are none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 _NEAR = 0.02  # of the largest error
 # An explanation of fewer wrong values may hold by chance.
@@ -17,10 +17,27 @@ _LEAST = 8
 _EXACTLY, _FARTHER = 2e-6, 10.0
 
 
+class _Explanation(NamedTuple):
+    """How a part explains an error, if words say so; ``left``: what of it is left, as a share of the largest.
+
+    ``whole``: all of the part has to do with it, not only where values are wrong.
+    """
+
+    words: str
+    left: float
+    whole: bool = True
+
+
 def explained(
-    torch: Any, error: Sequence[Any], parts: Mapping[int, Sequence[Any]], others: Mapping[int, Sequence[Sequence[Any]]]
+    torch: Any,
+    error: Sequence[Any],
+    parts: Mapping[int, Sequence[Any]],
+    others: Mapping[int, Sequence[Sequence[Any]]],
+    partly: bool = True,
 ) -> tuple[int, str] | None:
     """(rank, words) of the one rank whose part explains the error; None where none does, or more than one.
+
+    ``partly``: also one whose part explains only the values that are wrong.
 
     ``error``: of some tensors, what came less what should have come; ``parts``: of each rank, what it gives to each of
     these; ``others``: of each rank, for each tensor, what else it has given: in another step, or to another tensor.
@@ -30,19 +47,19 @@ def explained(
     if int(at.sum()) < _LEAST:
         return None
     told = {rank: _of_rank(torch, error, parts[rank], others.get(rank, ())) for rank in parts}
-    found = {rank: words for rank, (words, _) in told.items() if words}
+    found = {rank: one.words for rank, one in told.items() if one.words}
     if len(found) > 1:  # parts that are much alike, as of replicas: one of them may explain it to the last bit
-        exact = [rank for rank in found if told[rank][1] <= _EXACTLY]
-        clear = all(told[rank][1] >= _FARTHER * _EXACTLY for rank in found if rank not in exact)
+        exact = [rank for rank in found if told[rank].left <= _EXACTLY]
+        clear = all(told[rank].left >= _FARTHER * _EXACTLY for rank in found if rank not in exact)
         found = {rank: found[rank] for rank in exact} if clear else {}
-    return next(iter(found.items())) if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    (rank, words) = next(iter(found.items()))
+    return (rank, words) if partly or told[rank].whole else None
 
 
-def _of_rank(
-    torch: Any, error: Sequence[Any], part: Sequence[Any], others: Sequence[Sequence[Any]]
-) -> tuple[str, float]:
-    """How a rank's part explains all of the error, and what is left of it as a share of the largest; an empty text
-    where it does not."""
+def _of_rank(torch: Any, error: Sequence[Any], part: Sequence[Any], others: Sequence[Sequence[Any]]) -> _Explanation:
+    """How a rank's part explains all of the error; without words where it does not."""
     wrong, share = (torch.cat([one.flatten().double().cpu() for one in many]) for many in (error, part))
     limit = _NEAR * float(wrong.abs().max())
     at = wrong.abs() > limit
@@ -55,14 +72,14 @@ def _of_rank(
         left = float((wrong[where] - times * chosen).abs().max())
         if left <= limit:
             words = "is missing" if abs(times + 1) < _NEAR else f"counts {1 + times:.3g} times"
-            return (words if whole else f"{words} there"), left / float(wrong.abs().max())
+            return _Explanation(words if whole else f"{words} there", left / float(wrong.abs().max()), whole)
     for one, own, instead in zip(error, part, others):
         missed = one.flatten().double().cpu()
         near = _NEAR * float(missed.abs().max())
         given = [each.flatten().double().cpu() - own.flatten().double().cpu() for each in instead]
         if not any(float((missed - each).abs().max()) <= near for each in given):
-            return "", 1.0
-    return ("is one that it gave before, or elsewhere" if len(others) == len(error) > 0 else ""), 1.0
+            return _Explanation("", 1.0)
+    return _Explanation("is one that it gave before, or elsewhere" if len(others) == len(error) > 0 else "", 1.0)
 
 
 def placed_wrongly(

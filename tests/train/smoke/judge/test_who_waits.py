@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ def test_where_no_single_pair_waits_for_itself_nobody_is_named(ranks: tuple[Rank
 def test_a_rank_outside_all_exchanges_comes_before_a_pair_that_waits() -> None:
     sleeps = RankRecord(2, silent=True, process_state="S", stack='  File "/x/train.py", line 4 in spin')
     assert _hung(_at(0, "recv", 1), _at(1, "recv", 0), sleeps).named == (2,)
+
+
+def test_ranks_that_say_what_is_not_supported_are_not_blamed_for_one_that_dies() -> None:
+    lacking = {"state": "crashed", "kind": "unsupported", "message": "NotImplementedError: not in this release"}
+    ranks = [RankRecord(rank, result={**lacking}, at=2.0) for rank in (0, 1, 3)]
+    died = RankRecord(2, exit_signal=signal.SIGSEGV, ended_at=3.0)
+    assert _hung(*ranks[:2], died, ranks[2]).named == (2,)
 
 
 _CLOSED = "RuntimeError: Connection closed by peer [127.0.0.1]:25265"

@@ -37,6 +37,7 @@ def test_a_part_that_is_lost_in_some_places_tells_its_rank() -> None:
     error = [torch.zeros_like(one) for one in _PARTS[2]]
     error[0][16:32] = -_PARTS[2][0][16:32]
     assert whose.explained(torch, error, _PARTS, _NOTHING) == (2, "is missing there")
+    assert whose.explained(torch, error, _PARTS, _NOTHING, partly=False) is None
 
 
 def test_a_part_of_before_in_its_place_tells_its_rank() -> None:

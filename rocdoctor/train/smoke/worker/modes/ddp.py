@@ -139,22 +139,12 @@ def _gradients_of(context: Context, kind: str, steps: int, step: int, rank: int)
 
 def _whose(context: Context, model: Any, wanted: Any, kind: str, step: int) -> None:
     """Find the one rank whose share explains how the mean of the gradients is wrong, and note it with the faults."""
-    faults = [one for one in context.comparison.faults if (one["stage"], one["step"]) == ("grad", step)]
-    if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
-        return
-    names, got, steps = [one["name"] for one in faults], models.gradients(model), len(wanted.grads)
-    if not all(name in got and got[name].shape == wanted.grads[step][name].shape for name in names):
-        return
-    error = [got[name].double().cpu() - wanted.grads[step][name].double().cpu() for name in names]
-    parts, others = {}, {}
-    for rank in range(context.world):
-        many = [_gradients_of(context, kind, steps, each, rank) for each in range(max(0, step - 1), step + 1)]
-        parts[rank] = [many[-1][name] / context.world for name in names]
-        others[rank] = [[one[name] / context.world for one in many[:-1]] for name in names]
-    for one in faults:
-        one["total"] = True
-    if found := whose.explained(context.torch, error, parts, others):
-        whose.note(faults, found)
+    count = len(wanted.grads)
+
+    def given(rank: int) -> list[Mapping[str, Any]]:
+        return [_gradients_of(context, kind, count, each, rank) for each in range(max(0, step - 1), step + 1)]
+
+    whose_mean(context, "grad", step, models.gradients(model), wanted.grads[step], given)
 
 
 def whose_mean(
@@ -163,20 +153,28 @@ def whose_mean(
     step: int,
     got: Mapping[str, Any],
     wanted: Mapping[str, Any],
-    parts: Sequence[Mapping[str, Any]],
+    given: Callable[[int], Sequence[Mapping[str, Any]]],
 ) -> None:
-    """The same of a mean of ``parts``, one of each rank, in which first something was wrong."""
+    """Find the one rank whose part explains how a mean over all ranks is wrong, and note it with the faults.
+
+    Only where that was the first thing wrong. ``given``: what a rank gave to this mean, last, behind what it gave to
+    earlier ones.
+    """
     faults = [one for one in context.comparison.faults if (one["stage"], one["step"]) == (stage, step)]
-    names = [
-        one["name"] for one in faults if one["name"] in got and got[one["name"]].shape == wanted[one["name"]].shape
-    ]
-    if not names or context.world == 1 or context.comparison.faults[0] is not faults[0]:
+    if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
+        return
+    names = [one["name"] for one in faults]
+    if not all(name in got and got[name].shape == wanted[name].shape for name in names):
         return
     error = [got[name].double().cpu() - wanted[name].double().cpu() for name in names]
-    shares = {rank: [one[name] / context.world for name in names] for rank, one in enumerate(parts)}
+    parts, others = {}, {}
+    for rank in range(context.world):
+        *before, now = given(rank)
+        parts[rank] = [now[name] / context.world for name in names]
+        others[rank] = [[one[name] / context.world for one in before] for name in names]
     for one in faults:
         one["total"] = True
-    if found := whose.explained(context.torch, error, shares, {}):
+    if found := whose.explained(context.torch, error, parts, others):
         whose.note(faults, found)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .. import model as models
@@ -107,9 +109,13 @@ def post_local_sgd(context: Context) -> None:
         alone = "" if step % 2 == 0 else "device"  # not averaged
         context.check_all("param", models.parameters(model), wanted_after, step=step, layer=alone)
         if not alone:
-            ddp.whose_mean(context, "param", step, models.parameters(model), wanted_after, replicas)
+            ddp.whose_mean(context, "param", step, models.parameters(model), wanted_after, partial(_alone, replicas))
     for handle in handles:
         handle.remove()
+
+
+def _alone(replicas: Sequence[Mapping[str, Any]], rank: int) -> list[Mapping[str, Any]]:
+    return [replicas[rank]]
 
 
 def _averaged_by_hand(context: Context, steps: int) -> Any:

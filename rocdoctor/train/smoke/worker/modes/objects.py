@@ -65,7 +65,8 @@ def _machine() -> str:
     """The same text on all ranks that share a clock; a text of this process alone where that is not known."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
-            boot = stream.read(64).strip()
+            # Clones of a running virtual machine share the id, not the clock: their names differ.
+            boot = f"{stream.read(64).strip()} {socket.gethostname()}"
     except OSError:
         return f"{socket.gethostname()} {os.getpid()}"
     with contextlib.suppress(OSError):  # kernels before 5.6 have none
